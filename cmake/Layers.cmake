@@ -1,0 +1,25 @@
+# Which room may include which. CMake links a room to exactly these (and, transitively, to theirs); tools/check fails on
+# any `#include "primus/<room>/..."` that is not listed here. Ground floor first; below the line: libtorch.
+set(PRIMUS_LIGHT_ROOMS base config spec dialect hub data launch track cli)
+set(PRIMUS_TORCH_ROOMS tensor kernels dist nn models parallel optim ckpt train run)
+
+set(PRIMUS_LAYER_base)
+set(PRIMUS_LAYER_config base)
+set(PRIMUS_LAYER_spec base)
+set(PRIMUS_LAYER_dialect base config spec)
+set(PRIMUS_LAYER_hub base spec)
+set(PRIMUS_LAYER_data base spec)
+set(PRIMUS_LAYER_launch base config)
+set(PRIMUS_LAYER_track base)
+set(PRIMUS_LAYER_cli base config spec dialect hub data launch track)
+# ----------------------------------------------------------------- libtorch from here on
+set(PRIMUS_LAYER_tensor base)
+set(PRIMUS_LAYER_kernels base tensor)
+set(PRIMUS_LAYER_dist base tensor)
+set(PRIMUS_LAYER_nn base spec tensor kernels)
+set(PRIMUS_LAYER_models base spec tensor kernels nn)
+set(PRIMUS_LAYER_parallel base spec tensor dist nn models)
+set(PRIMUS_LAYER_optim base spec tensor kernels dist nn)
+set(PRIMUS_LAYER_ckpt base spec hub tensor dist)
+set(PRIMUS_LAYER_train base config spec dialect hub data launch track tensor kernels dist nn models parallel optim ckpt)
+set(PRIMUS_LAYER_run base config spec dialect hub data launch track tensor kernels dist nn models parallel optim ckpt train)

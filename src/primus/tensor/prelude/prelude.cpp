@@ -1,0 +1,1 @@
+// Owns the precompiled header (cmake/Torch.cmake); nothing to compile.

@@ -1,0 +1,1 @@
+#include "gloo/fwd.h"
