@@ -1,0 +1,71 @@
+// One trained tensor: the fp32 master that the optimizer owns, the copy that products read, and the fp32 main gradient.
+//
+// All weight gradients enter through accumulate_* (docs/adr, engine rule 1): ops save a Parameter handle instead of a tensor
+// and return an undefined gradient for it, so that data-parallel readiness, sharding and later the split of the backward
+// pass count calls here and never depend on autograd hooks.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "primus/spec/train.h"
+#include "primus/tensor/prelude.h"
+
+namespace primus::nn {
+
+// How fresh values are drawn. Streams are keyed by the piece's own name and the flat index in it.
+enum class InitKind { Zeros, Ones, Normal, XavierUniform };
+
+// A contiguous range of rows of a fused parameter that has a name of its own (q of qkv, gate of fc1): the unit of
+// initialisation, checkpoints and export.
+struct Piece {
+  std::string name;   // "layer.3.attn.q.weight"
+  int64_t num_rows = 0;
+};
+
+class Parameter {
+ public:
+  // shape: of the whole tensor; pieces: cover dim 0 in order. std: read by InitKind::Normal.
+  Parameter(std::vector<Piece> pieces, std::vector<int64_t> shape, InitKind init, double std = 0);
+  Parameter(std::string name, std::vector<int64_t> shape, InitKind init, double std = 0);
+
+  const std::string& name() const { return pieces_.front().name; }
+  const std::vector<Piece>& pieces() const { return pieces_; }
+  const std::vector<int64_t>& shape() const { return shape_; }
+  int64_t num_elements() const { return num_elements_; }
+  int64_t row_elements() const { return num_elements_ / shape_.front(); }
+  bool is_vector() const { return shape_.size() == 1; }
+  bool is_embedding_or_head = false;   // may have its own learning rate
+
+  // Allocates master (and the compute copy) and draws the values for this seed.
+  void initialise(uint64_t seed, spec::Dtype compute_dtype);
+  // Allocation only, values undefined: for loading.
+  void allocate(spec::Dtype compute_dtype);
+  // Refreshes the compute copy after the master was written from outside.
+  void refresh_compute();
+
+  at::Tensor master;     // f32 [shape]
+  at::Tensor compute;    // f32 (the master itself), bf16 or f16 [shape]
+  at::Tensor main_grad;  // f32 [shape]; a view of a gradient bucket
+
+  // main_grad += gradient (any float dtype, shape of the parameter).
+  void accumulate_grad(const at::Tensor& gradient);
+  // Called by ops that wrote into main_grad themselves (a product that accumulates): counts as one contribution.
+  void gradient_written() {
+    if (on_gradient) on_gradient(*this);
+  }
+  std::function<void(Parameter&)> on_gradient;
+
+ private:
+  std::vector<Piece> pieces_;
+  std::vector<int64_t> shape_;
+  int64_t num_elements_ = 0;
+  InitKind init_;
+  double std_;
+};
+
+at::ScalarType to_torch(spec::Dtype dtype);
+
+}  // namespace primus::nn
