@@ -24,7 +24,13 @@ endfunction()
 # Torch targets share one precompiled header, so their flags must be equal: no per-target definitions on them.
 function(primus_use_torch target)
   target_link_libraries(${target} PUBLIC Torch::cpu)
+  target_include_directories(${target} BEFORE PUBLIC ${PROJECT_BINARY_DIR}/fmt_first)
   target_precompile_headers(${target} REUSE_FROM primus_prelude)
+  get_target_property(type ${target} TYPE)
+  if(type STREQUAL "EXECUTABLE")  # libraries are compiled with -fPIC, programs with -fPIE: the header knows only one
+    set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
+    target_compile_options(${target} PRIVATE -fPIC)
+  endif()
 endfunction()
 
 function(primus_tests kind)
@@ -45,5 +51,8 @@ function(primus_tests kind)
     endif()
     add_test(NAME ${kind}.${room} COMMAND ${target} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
     set_tests_properties(${kind}.${room} PROPERTIES LABELS ${kind} TIMEOUT 600)
+    if(room IN_LIST PRIMUS_TORCH_ROOMS)
+      set_tests_properties(${kind}.${room} PROPERTIES PROCESSORS 2)  # uses all cores: not beside another one
+    endif()
   endforeach()
 endfunction()

@@ -6,9 +6,14 @@ endif()
 find_package(TorchLite 2.9 REQUIRED)
 message(STATUS "libtorch ${TorchLite_VERSION} in ${TORCH_ROOT}")
 
+# The wheel ships headers of another fmt than the one we link: ours must be found first.
+get_target_property(_fmt_include fmt::fmt INTERFACE_INCLUDE_DIRECTORIES)
+file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/fmt_first)
+file(CREATE_LINK ${_fmt_include}/fmt ${PROJECT_BINARY_DIR}/fmt_first/fmt SYMBOLIC)
+
 add_library(primus_prelude OBJECT src/primus/tensor/prelude/prelude.cpp)
 target_link_libraries(primus_prelude PUBLIC primus_options Torch::cpu)
-target_include_directories(primus_prelude PUBLIC ${PROJECT_SOURCE_DIR}/src)
+target_include_directories(primus_prelude PUBLIC ${PROJECT_BINARY_DIR}/fmt_first ${PROJECT_SOURCE_DIR}/src)
 target_precompile_headers(primus_prelude PUBLIC ${PROJECT_SOURCE_DIR}/src/primus/tensor/prelude.h)
 # Torch targets use torch's own OpenMP runtime (same soname beside libtorch, found through the run path).
 foreach(room ${PRIMUS_TORCH_ROOMS})

@@ -32,7 +32,6 @@ class Group {
   virtual std::unique_ptr<Work> all_reduce_max(const at::Tensor& tensor) = 0;
   virtual std::unique_ptr<Work> broadcast(const at::Tensor& tensor, int root) = 0;
   // parts[r] is rank r's part of every rank's buffer; parts may differ in size (a part may be empty).
-  virtual std::unique_ptr<Work> reduce_scatter_sum(const std::vector<at::Tensor>& parts) = 0;  // result in parts[rank()]
   virtual std::unique_ptr<Work> all_gather(const std::vector<at::Tensor>& parts) = 0;          // parts[rank()] is the input
   virtual void barrier() = 0;
 

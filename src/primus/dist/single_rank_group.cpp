@@ -18,7 +18,6 @@ class SingleRankGroup : public Group {
   std::unique_ptr<Work> all_reduce_sum(const at::Tensor&) override { return done(); }
   std::unique_ptr<Work> all_reduce_max(const at::Tensor&) override { return done(); }
   std::unique_ptr<Work> broadcast(const at::Tensor&, int) override { return done(); }
-  std::unique_ptr<Work> reduce_scatter_sum(const std::vector<at::Tensor>&) override { return done(); }
   std::unique_ptr<Work> all_gather(const std::vector<at::Tensor>&) override { return done(); }
   void barrier() override {}
   std::vector<std::string> all_gather_text(const std::string& mine) override { return {mine}; }

@@ -43,10 +43,17 @@ class Parameter {
   void initialise(uint64_t seed, spec::Dtype compute_dtype);
   // Allocation only, values undefined: for loading.
   void allocate(spec::Dtype compute_dtype);
-  // Refreshes the compute copy after the master was written from outside.
+  // Refreshes the owned rows of the compute copy after the master was written from outside.
   void refresh_compute();
+  // Sharded optimizer: from now on this rank updates rows [begin, end) only; a master of its own keeps just these.
+  void keep_owned_rows(int64_t begin, int64_t end);
+  int64_t owned_begin() const { return owned_begin_; }
+  int64_t owned_end() const { return owned_end_; }
+  at::Tensor owned_master() const;    // views of the owned rows
+  at::Tensor owned_compute() const { return compute.narrow(0, owned_begin_, owned_end_ - owned_begin_); }
+  at::Tensor owned_grad() const { return main_grad.narrow(0, owned_begin_, owned_end_ - owned_begin_); }
 
-  at::Tensor master;     // f32 [shape]
+  at::Tensor master;     // f32 [shape], or only the owned rows when sharded and not also the compute tensor
   at::Tensor compute;    // f32 (the master itself), bf16 or f16 [shape]
   at::Tensor main_grad;  // f32 [shape]; a view of a gradient bucket
 
@@ -62,6 +69,8 @@ class Parameter {
   std::vector<Piece> pieces_;
   std::vector<int64_t> shape_;
   int64_t num_elements_ = 0;
+  int64_t owned_begin_ = 0;
+  int64_t owned_end_ = 0;
   InitKind init_;
   double std_;
 };

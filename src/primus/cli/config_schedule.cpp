@@ -1,0 +1,157 @@
+#include "primus/cli/config_schedule.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cmath>
+#include <fmt/format.h>
+#include <functional>
+#include <ostream>
+
+#include "primus/base/error.h"
+#include "primus/base/json.h"
+#include "primus/base/strings.h"
+#include "primus/cli/options.h"
+#include "primus/config/load.h"
+#include "primus/dialect/proxy.h"
+#include "primus/dialect/to_spec.h"
+#include "primus/spec/schedule_values.h"
+
+namespace primus::cli {
+namespace {
+
+using spec::StepValues;
+
+constexpr size_t kMostRows = 60;     // of the table
+constexpr size_t kMostPoints = 600;  // of a curve
+
+struct Request {
+  std::string config, format = "table", presets, module;
+  bool proxy = false;
+};
+
+// The first and last step, and evenly spaced ones between them, at most `most`.
+std::vector<size_t> picked(size_t count, size_t most) {
+  std::vector<size_t> steps;
+  const double stride = std::max(1.0, static_cast<double>(count - 1) / static_cast<double>(most - 1));
+  for (double at = 0; at < static_cast<double>(count) - 0.5; at += stride) steps.push_back(static_cast<size_t>(std::llround(at)));
+  if (!steps.empty() && steps.back() != count - 1) steps.push_back(count - 1);
+  return steps;
+}
+
+void print_json(const std::vector<StepValues>& values, std::ostream& out) {
+  Json steps = Json::array();
+  for (const StepValues& v : values)
+    steps.push_back({{"step", v.step},
+                     {"lr", json_number(v.lr)},
+                     {"weight_decay", json_number(v.weight_decay)},
+                     {"global_batch_size", v.global_batch_size},
+                     {"samples", v.samples}});
+  out << dump_json({{"steps", std::move(steps)}}) << '\n';
+}
+
+void print_table(const std::vector<StepValues>& values, std::ostream& out) {
+  out << fmt::format("{:>9}  {:>12}  {:>12}  {:>12}  {:>14}\n", "step", "lr", "weight decay", "global batch", "samples");
+  const std::vector<size_t> rows = picked(values.size(), kMostRows);
+  for (const size_t row : rows) {
+    const StepValues& v = values[row];
+    out << fmt::format("{:>9}  {:>12.5e}  {:>12.5g}  {:>12}  {:>14}\n", v.step, v.lr, v.weight_decay,
+                       v.global_batch_size, format_thousands(v.samples));
+  }
+  if (rows.size() < values.size())
+    out << fmt::format("{} of {} steps shown; --format json prints all\n", rows.size(), values.size());
+}
+
+struct Curve {
+  const char* name;
+  const char* colour;
+  std::function<double(const StepValues&)> value;
+};
+
+// One panel: frame, curve, its least and greatest value, first and last step.
+std::string panel(const std::vector<StepValues>& values, const Curve& curve, double top) {
+  constexpr double kLeft = 90, kWidth = 600, kHeight = 110;
+  double low = curve.value(values.front()), high = low;
+  for (const StepValues& v : values) {
+    low = std::min(low, curve.value(v));
+    high = std::max(high, curve.value(v));
+  }
+  const double span = high > low ? high - low : 1;
+  const double last = static_cast<double>(std::max<size_t>(1, values.size() - 1));
+  std::string points;
+  for (const size_t i : picked(values.size(), kMostPoints)) {
+    const double y = high > low ? (curve.value(values[i]) - low) / span : 0.5;
+    points += fmt::format("{:.1f},{:.1f} ", kLeft + kWidth * static_cast<double>(i) / last, top + kHeight * (1 - y));
+  }
+  const double middle = top + kHeight / 2;
+  std::string svg = fmt::format("<text x='{}' y='{}' class='name'>{}</text>\n", kLeft, top - 8, curve.name);
+  svg += fmt::format("<rect x='{}' y='{}' width='{}' height='{}' class='frame'/>\n", kLeft, top, kWidth, kHeight);
+  svg += fmt::format("<polyline points='{}' fill='none' stroke='{}' stroke-width='2'/>\n", points, curve.colour);
+  if (high > low) {
+    svg += fmt::format("<text x='{}' y='{}' class='right'>{:.4g}</text>\n", kLeft - 8, top + 10, high);
+    svg += fmt::format("<text x='{}' y='{}' class='right'>{:.4g}</text>\n", kLeft - 8, top + kHeight, low);
+  } else {
+    svg += fmt::format("<text x='{}' y='{}' class='right'>{:.4g}</text>\n", kLeft - 8, middle + 4, low);
+  }
+  svg += fmt::format("<text x='{}' y='{}'>step {}</text>\n", kLeft, top + kHeight + 16, values.front().step);
+  svg += fmt::format("<text x='{}' y='{}' class='right'>{}</text>\n", kLeft + kWidth, top + kHeight + 16, values.back().step);
+  return svg;
+}
+
+void print_svg(const std::vector<StepValues>& values, std::ostream& out) {
+  const Curve curves[] = {
+      {"learning rate", "#2563eb", [](const StepValues& v) { return v.lr; }},
+      {"weight decay", "#b45309", [](const StepValues& v) { return v.weight_decay; }},
+      {"global batch size", "#15803d", [](const StepValues& v) { return static_cast<double>(v.global_batch_size); }},
+  };
+  out << "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 720 520' font-family='sans-serif' font-size='12'>\n"
+         "<style>text{fill:#111}.name{font-weight:bold}.right{text-anchor:end}.frame{fill:none;stroke:#999}"
+         ".page{fill:#fff}@media(prefers-color-scheme:dark){text{fill:#eee}.page{fill:#111}}</style>\n"
+         "<rect width='720' height='520' class='page'/>\n";
+  double top = 40;
+  for (const Curve& curve : curves) {
+    out << panel(values, curve, top);
+    top += 165;
+  }
+  out << "</svg>\n";
+}
+
+}  // namespace
+
+ExitCode run_config_schedule(Context& context) {
+  std::vector<std::string> arguments = context.arguments;
+  if (!arguments.empty() && arguments.front() == "schedule") arguments.erase(arguments.begin());
+  CLI::App app("learning rate, weight decay and batch size of every step, without training\n"
+               "config schedule --config F [--format table|json|svg] [--proxy] [overrides]",
+               "config schedule");
+  app.allow_extras();
+  Request request;
+  app.add_option("--config", request.config, "the experiment file")->required();
+  app.add_option("--format", request.format, "table (default), json or svg")->check(CLI::IsMember({"table", "text", "json", "svg"}));
+  app.add_option("--presets", request.presets, "use DIR's primus/configs and examples");
+  app.add_option("--module", request.module, "the module that is trained");
+  app.add_flag("--proxy", request.proxy, "of the experiment shrunk by --proxy");
+  if (!parse_options(app, arguments, context)) return ExitCode::Ok;
+
+  config::LoadOptions options;
+  options.path = request.config;
+  options.command_line_overrides = app.remaining();
+  options.environment = context.environment;
+  options.presets_root = request.presets.empty() ? context.install_root : fs::path(request.presets);
+  options.module = request.module;
+  config::Experiment experiment = value_or_throw(config::load_experiment(options));
+  if (request.proxy) value_or_throw(dialect::apply_proxy(experiment, request.module));
+  const spec::RunSpec run = value_or_throw(dialect::to_spec(experiment, request.module));
+  const std::vector<StepValues> values = spec::step_values(run);
+  if (request.format == "json") {
+    print_json(values, *context.out);
+  } else if (values.empty()) {
+    *context.out << "the experiment has no steps\n";
+  } else if (request.format == "svg") {
+    print_svg(values, *context.out);
+  } else {
+    print_table(values, *context.out);
+  }
+  return ExitCode::Ok;
+}
+
+}  // namespace primus::cli

@@ -1,0 +1,228 @@
+// train: resolves and checks an experiment before anything is started, then supervises the ranks of this node.
+#include <algorithm>
+#include <fmt/format.h>
+#include <optional>
+#include <ostream>
+
+#include "primus/base/error.h"
+#include "primus/base/json.h"
+#include "primus/base/strings.h"
+#include "primus/cli/app.h"
+#include "primus/cli/train_request.h"
+#include "primus/config/load.h"
+#include "primus/dialect/to_spec.h"
+#include "primus/launch/machine.h"
+#include "primus/launch/port.h"
+#include "primus/launch/supervisor.h"
+#include "primus/launch/world.h"
+#include "primus/spec/run_spec.h"
+
+namespace primus::cli {
+namespace {
+
+using Variables = std::vector<std::pair<std::string, std::string>>;
+
+// Everything that is known before the first process starts.
+struct Plan {
+  spec::RunSpec run;
+  Variables experiment_env;  // the experiment's own `env:`
+  launch::World world;
+  int num_cores = 1;
+};
+
+// --- planning: no side effects
+
+config::LoadOptions load_options(const TrainRequest& request, const Context& context) {
+  config::LoadOptions options;
+  options.path = request.config;
+  options.command_line_overrides = request.overrides;
+  options.environment = context.environment;
+  options.presets_root = request.presets.empty() ? context.install_root : fs::path(request.presets);
+  return options;
+}
+
+Variables experiment_variables(const config::Experiment& experiment) {
+  Variables result;
+  if (!experiment.env.is_map()) return result;
+  for (const auto& [name, value] : experiment.env.as_map()) {
+    if (value.is_string()) result.emplace_back(name, value.as_string());
+  }
+  return result;
+}
+
+// torchrun would start as many launchers as it should start ranks.
+void refuse_foreign_launcher(const Environment& environment) {
+  if (!environment("TORCHELASTIC_RUN_ID") || !environment("LOCAL_RANK")) return;
+  Diagnostic error = error_at({.file = "environment"}, "primus starts the ranks itself and cannot run under torchrun");
+  error.suggestion = "torchrun --no-python ... primus-train train pretrain ..., or primus-cli without torchrun";
+  throw InputError(error);
+}
+
+launch::World plan_ranks(const TrainRequest& request, const spec::Parallel& layout, const Environment& environment,
+                         int num_cores) {
+  launch::WorldRequest wanted;
+  wanted.nodes = value_or_throw(launch::read_node_request(environment));
+  wanted.ranks_per_node = request.nproc;
+  wanted.layout = {.tensor = layout.tensor,
+                   .pipeline = layout.pipeline,
+                   .context = layout.context,
+                   .expert = layout.expert,
+                   .expert_tensor = layout.expert_tensor};
+  wanted.num_cores = num_cores;
+  wanted.inherited_threads = environment("OMP_NUM_THREADS");
+  return value_or_throw(launch::plan_world(wanted));
+}
+
+// Everything that is wrong with the experiment, found before any process starts; warnings and notes are printed.
+Plan make_plan(const TrainRequest& request, Context& context) {
+  refuse_foreign_launcher(context.environment);
+  auto experiment = config::load_experiment(load_options(request, context));
+  if (!experiment.ok()) throw InputError(experiment.diagnostics());
+
+  Plan plan;
+  plan.num_cores = launch::available_cores();
+  plan.experiment_env = experiment_variables(*experiment);
+  // The number of ranks follows from the layout, and the batch is checked against the number of ranks: hence twice,
+  // unless the first guess (what the user asked for, else one rank) was right.
+  plan.world = plan_ranks(request, {}, context.environment, plan.num_cores);
+  auto run = dialect::to_spec(*experiment, {}, {.world_size = plan.world.world_size()});
+  if (run.ok()) {
+    plan.world = plan_ranks(request, run->parallel, context.environment, plan.num_cores);
+    run = dialect::to_spec(*experiment, {}, {.world_size = plan.world.world_size()});
+  }
+  Diagnostics findings = experiment.diagnostics();
+  findings.insert(findings.end(), run.diagnostics().begin(), run.diagnostics().end());
+  if (!run.ok()) throw InputError(findings);
+  if (!findings.empty()) *context.err << render(findings, context.colour) << "\n";
+  plan.run = std::move(run).value();
+  return plan;
+}
+
+// --- starting
+
+fs::path logs_folder(const Plan& plan) {
+  return fs::path(plan.run.identity.run_folder) / "logs";
+}
+
+Variables rank_variables(const Plan& plan, int local_rank, const std::string& port) {
+  const launch::World& world = plan.world;
+  Variables result = plan.experiment_env;
+  result.insert(result.end(), {{"RANK", std::to_string(world.node_rank * world.ranks_per_node + local_rank)},
+                               {"LOCAL_RANK", std::to_string(local_rank)},
+                               {"WORLD_SIZE", std::to_string(world.world_size())},
+                               {"LOCAL_WORLD_SIZE", std::to_string(world.ranks_per_node)},
+                               {"MASTER_ADDR", world.master_address},
+                               {"MASTER_PORT", port},
+                               {"OMP_NUM_THREADS", std::to_string(world.threads_per_rank)}});
+  return result;
+}
+
+std::vector<launch::RankCommand> rank_commands(const TrainRequest& request, const Plan& plan, const Context& context,
+                                               const std::string& port) {
+  std::vector<launch::RankCommand> commands;
+  for (int local_rank = 0; local_rank < plan.world.ranks_per_node; ++local_rank) {
+    launch::RankCommand command;
+    command.rank = plan.world.node_rank * plan.world.ranks_per_node + local_rank;
+    command.arguments = {train_program(context).string(), "train", "pretrain"};
+    command.arguments.insert(command.arguments.end(), request.for_ranks.begin(), request.for_ranks.end());
+    command.log_file = logs_folder(plan) / fmt::format("rank-{}.log", command.rank);
+    command.environment = rank_variables(plan, local_rank, port);
+    command.environment.emplace_back("PRIMUS_RANK_LOG", command.log_file.string());
+    commands.push_back(std::move(command));
+  }
+  return commands;
+}
+
+// For reading and for pasting into a shell.
+std::string shell_word(const std::string& word) {
+  const bool plain = !word.empty() && std::all_of(word.begin(), word.end(), [](unsigned char c) {
+    return std::isalnum(c) != 0 || std::string_view("_-./=:,+@%").find(static_cast<char>(c)) != std::string_view::npos;
+  });
+  if (plain) return word;
+  std::string quoted = "'";
+  for (const char c : word) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return quoted + "'";
+}
+
+void print_dry_run(const TrainRequest& request, const Plan& plan, const Context& context) {
+  const std::string port = plan.world.master_port ? std::to_string(*plan.world.master_port) : "chosen at start";
+  const auto commands = rank_commands(request, plan, context, port);
+  std::ostream& out = *context.out;
+  if (request.format == "json") {
+    Json ranks = Json::array();
+    for (const auto& command : commands) {
+      Json variables = Json::object();
+      for (const auto& [name, value] : command.environment) variables[name] = names_a_secret(name) ? "***" : value;
+      ranks.push_back({{"rank", command.rank},
+                       {"env", variables},
+                       {"argv", command.arguments},
+                       {"log", command.log_file.string()}});
+    }
+    out << dump_json(Json{{"run_folder", plan.run.identity.run_folder},
+                          {"world_size", plan.world.world_size()},
+                          {"threads_per_rank", plan.world.threads_per_rank},
+                          {"ranks", ranks}},
+                     2)
+        << "\n";
+    return;
+  }
+  out << "run folder: " << plan.run.identity.run_folder << "\n" << plan.world.to_string(plan.num_cores) << "\n";
+  for (const auto& command : commands) {
+    out << fmt::format("rank {} would be started as:\n ", command.rank);
+    for (const auto& [name, value] : command.environment) {
+      out << ' ' << name << '=' << shell_word(names_a_secret(name) ? "***" : value);
+    }
+    for (const auto& argument : command.arguments) out << ' ' << shell_word(argument);
+    out << "\n";
+  }
+}
+
+// Grace periods for tests and for clusters with their own limits.
+void read_grace(const Environment& environment, launch::JobOptions& options) {
+  const auto text = environment("PRIMUS_GRACE_SECONDS");
+  if (!text) return;
+  const auto seconds = parse_double(trim(*text));
+  if (!seconds || *seconds < 0 || *seconds > 86400) {
+    Diagnostic error = error_at({.file = "environment"}, "PRIMUS_GRACE_SECONDS is not usable");
+    error.found = "'" + printable_ascii(*text) + "'";
+    error.expected = "seconds, from 0 to 86400";
+    throw InputError(error);
+  }
+  options.grace_after_failure = options.grace_after_stop =
+      std::chrono::milliseconds(static_cast<int64_t>(*seconds * 1000));
+}
+
+int start_job(const TrainRequest& request, Plan& plan, Context& context) {
+  launch::JobOptions options;
+  read_grace(context.environment, options);
+  // Node 0 owns the port: rank 0 will listen on it.
+  std::optional<launch::PortReservation> port;
+  if (plan.world.node_rank == 0) {
+    port.emplace(value_or_throw(plan.world.master_port ? launch::PortReservation::of(*plan.world.master_port)
+                                                       : launch::PortReservation::any_free()));
+    plan.world.master_port = port->port();
+  }
+  create_folders(logs_folder(plan));
+  options.launcher_log = logs_folder(plan) / "launcher.log";
+  options.ranks = rank_commands(request, plan, context, std::to_string(*plan.world.master_port));
+  context.out->flush();
+  context.err->flush();
+  return launch::run_job(options);
+}
+
+}  // namespace
+
+ExitCode run_train(Context& context) {
+  const auto request = read_train_request(context);
+  if (!request) return ExitCode::Ok;
+  Plan plan = make_plan(*request, context);
+  if (request->dry_run) {
+    print_dry_run(*request, plan, context);
+    return ExitCode::Ok;
+  }
+  *context.err << "launch: " << plan.world.to_string(plan.num_cores) << "\n";
+  for (const auto& warning : plan.world.warnings) *context.err << "launch: warning: " << warning << "\n";
+  return static_cast<ExitCode>(start_job(*request, plan, context));
+}
+
+}  // namespace primus::cli

@@ -1,0 +1,75 @@
+#include "primus/cli/train_request.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <ostream>
+
+#include "primus/base/error.h"
+#include "primus/base/strings.h"
+#include "primus/cli/options.h"
+
+namespace primus::cli {
+namespace {
+
+constexpr const char* kSummary =
+    "train pretrain: trains the model of an experiment on this machine, or on the nodes that NNODES, NODE_RANK, "
+    "MASTER_ADDR\n"
+    "and MASTER_PORT describe. Words behind the options change keys of the experiment: --lr 3e-5, --lr=3e-5, lr=3e-5, "
+    "--flag.\n"
+    "Ctrl-C saves and stops; the same command with --resume auto goes on from there.";
+
+// Without the options that only the launcher reads; each may be written as one word or as two.
+std::vector<std::string> without_launcher_options(const std::vector<std::string>& arguments) {
+  std::vector<std::string> kept;
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    const std::string& word = arguments[i];
+    if (word == "--dry-run") continue;
+    if (word == "--nproc" || word == "--format") {
+      ++i;
+    } else if (!word.starts_with("--nproc=") && !word.starts_with("--format=")) {
+      kept.push_back(word);
+    }
+  }
+  return kept;
+}
+
+// The word behind `train`, which says what kind of training; true when it is there and can be done.
+void check_stage(const std::vector<std::string>& arguments) {
+  const std::string stage = arguments.empty() ? "" : arguments.front();
+  if (stage == "pretrain") return;
+  Diagnostic error = error_at({.file = "command line"}, "unknown kind of training '" + stage + "'");
+  if (stage.empty() || stage.starts_with("-")) error.message = "the kind of training is missing";
+  if (stage == "posttrain") error.message = "train posttrain is not built yet";
+  error.expected = "train pretrain --config F ...";
+  error.suggestion = stage == "posttrain" ? "" : did_you_mean(stage, {"pretrain"});
+  throw InputError(error);
+}
+
+}  // namespace
+
+std::optional<TrainRequest> read_train_request(Context& context) {
+  std::vector<std::string> arguments = context.arguments;
+  const bool help = !arguments.empty() && (arguments.front() == "--help" || arguments.front() == "-h");
+  if (!help) check_stage(arguments);
+
+  TrainRequest request;
+  CLI::App app(kSummary, "primus-cli train pretrain");
+  app.allow_extras();
+  app.add_option("--config", request.config, "the experiment file")->required();
+  app.add_option("--nproc", request.nproc, "ranks on this node; default: the smallest number that fits the layout")
+      ->check(CLI::Range(1, 4096));
+  app.add_option("--resume", request.resume, "auto, never or must; default: what the experiment says")
+      ->check(CLI::IsMember({"auto", "never", "must"}));
+  app.add_flag("--overwrite", request.overwrite, "move what another experiment left in the run folder aside");
+  app.add_flag("--proxy", request.proxy, "shrink the experiment so that it runs here in about a minute");
+  app.add_option("--presets", request.presets, "use DIR's primus/configs and examples");
+  app.add_flag("--dry-run", request.dry_run, "print what would be started; create nothing");
+  app.add_option("--format", request.format, "text or json, for --dry-run")->check(CLI::IsMember({"text", "json"}));
+  if (!help) arguments.erase(arguments.begin());
+  if (!parse_options(app, arguments, context)) return std::nullopt;
+  request.overrides = app.remaining();
+  request.for_ranks = without_launcher_options(arguments);
+  return request;
+}
+
+}  // namespace primus::cli

@@ -1,0 +1,168 @@
+// Architecture, vocabulary, initialisation, recomputation. Source: Megatron-LM d3528a21, arguments and transformer config.
+#include <cmath>
+
+#include "primus/base/strings.h"
+#include "primus/dialect/megatron.h"
+
+namespace primus::dialect {
+
+namespace {
+
+using spec::Activation;
+
+// Null: 4 h, or with swiglu two thirds of it cut to a multiple of 64.
+int64_t ffn_size(Translation& t, int64_t hidden, bool swiglu) {
+  const auto given = t.keys.maybe_integer("ffn_hidden_size");
+  if (given) return *given;
+  if (!swiglu) return 4 * hidden;
+  return static_cast<int64_t>(static_cast<double>(4 * hidden * 2) / 3 / 64) * 64;
+}
+
+spec::Mlp mlp(Translation& t, int64_t hidden, bool bias) {
+  const bool swiglu = t.keys.flag("swiglu");
+  const bool squared_relu = t.keys.flag("squared_relu");
+  const bool quick_geglu = t.keys.flag("quick_geglu");
+  if (swiglu + squared_relu + quick_geglu > 1)
+    t.error(squared_relu ? "squared_relu" : "quick_geglu", "an MLP has one activation, and more than one is switched on",
+            "one of swiglu, squared_relu, quick_geglu", "set the others to false");
+  spec::Mlp mlp;
+  mlp.ffn_size = ffn_size(t, hidden, swiglu);
+  mlp.gated = swiglu || quick_geglu;
+  mlp.activation = swiglu        ? Activation::Silu
+                   : squared_relu ? Activation::SquaredRelu
+                   : quick_geglu  ? Activation::QuickGelu
+                                  : Activation::Gelu;
+  mlp.bias = bias;
+  return mlp;
+}
+
+std::optional<spec::Rope> rope(Translation& t, bool on) {
+  spec::Rope rope;
+  rope.base = t.keys.number("rotary_base");
+  rope.fraction = t.keys.number("rotary_percent");
+  rope.interleaved = t.keys.flag("rotary_interleaved");
+  if (t.keys.flag("use_rope_scaling")) rope.llama3 = spec::Llama3RopeScaling{};  // factor 8 whatever the keys say
+  return on ? std::optional(rope) : std::nullopt;
+}
+
+spec::Attention attention(Translation& t, int64_t hidden, bool bias) {
+  spec::Attention a;
+  a.num_heads = t.needed("num_attention_heads", 1);
+  const bool grouped = t.keys.flag("group_query_attention");
+  const auto groups = t.keys.maybe_integer("num_query_groups");
+  a.num_kv_heads = grouped ? groups.value_or(a.num_heads) : a.num_heads;
+  if (!grouped && groups && *groups != a.num_heads && t.keys.is_given("num_query_groups"))
+    t.warning("num_query_groups",
+              "'num_query_groups: " + std::to_string(*groups) +
+                  "' has no effect while group_query_attention is false: every head has keys and values of its own",
+              "set group_query_attention: true if the groups are meant");
+  const auto head = t.keys.maybe_integer("kv_channels");
+  a.head_dim = head.value_or(hidden / a.num_heads);
+  if (!head && hidden % a.num_heads != 0)
+    t.error("num_attention_heads",
+            "a hidden size of " + std::to_string(hidden) + " cannot be shared out over " + std::to_string(a.num_heads) +
+                " heads",
+            "a divisor of hidden_size, or kv_channels");
+  const bool qkv_bias = t.keys.flag("add_qkv_bias");
+  a.qkv_bias = bias || qkv_bias;
+  a.out_bias = bias;
+  a.softmax_scale = t.keys.maybe_number("softmax_scale").value_or(1 / std::sqrt(static_cast<double>(std::max<int64_t>(1, a.head_dim))));
+  a.dropout = t.keys.number("attention_dropout");
+  return a;
+}
+
+void vocabulary(Translation& t) {
+  spec::Model& model = t.run.model;
+  model.tied_embeddings = !t.keys.flag("untie_embeddings_and_output_weights");
+  model.vocab_divisor = t.keys.integer("make_vocab_size_divisible_by");
+  model.padded_vocab_size = t.keys.maybe_integer("padded_vocab_size").value_or(0);
+}
+
+void initialisation(Translation& t) {
+  spec::Init& init = t.run.model.init;
+  const double layers = static_cast<double>(std::max<size_t>(1, t.run.model.layers.size()));
+  init.law = t.keys.flag("init_method_xavier_uniform") ? spec::InitLaw::XavierUniform : spec::InitLaw::Normal;
+  init.std = t.keys.number("init_method_std");
+  init.embedding_std = t.keys.maybe_number("embedding_init_method_std").value_or(init.std);
+  init.residual_output_std = init.std / std::sqrt(2 * layers);
+}
+
+}  // namespace
+
+void megatron_model(Translation& t) {
+  spec::Model& model = t.run.model;
+  const int64_t layers = t.needed("num_layers", 1);
+  model.hidden_size = t.needed("hidden_size", 1);
+  model.max_positions = t.needed("max_position_embeddings", 0);
+
+  std::string positions = t.keys.text("position_embedding_type");
+  if (t.keys.flag("use_rotary_position_embeddings")) positions = "rope";
+  model.learned_positions = positions == "learned_absolute";
+  model.fp32_residual = t.keys.flag("fp32_residual_connection");
+
+  spec::Norm norm;
+  norm.kind = t.keys.text("normalization") == "RMSNorm" ? spec::NormKind::RmsNorm : spec::NormKind::LayerNorm;
+  norm.eps = t.keys.number("layernorm_epsilon");
+  norm.zero_centered_gain = t.keys.flag("layernorm_zero_centered_gamma");
+
+  const bool bias = t.keys.flag("add_bias_linear");
+  spec::LayerSpec layer;
+  layer.input_norm = layer.post_attention_norm = model.final_norm = norm;
+  layer.attention = attention(t, model.hidden_size, bias);
+  layer.attention.rope = rope(t, positions == "rope");
+  layer.mlp = mlp(t, model.hidden_size, bias);
+  layer.hidden_dropout = model.embedding_dropout = t.keys.number("hidden_dropout");
+  constexpr int64_t kMostLayers = 100'000;  // a slip of the keyboard must not fill the memory
+  if (layers > kMostLayers) t.error("num_layers", "a model of " + format_thousands(layers) + " layers", "at most 100,000");
+  model.layers.assign(static_cast<size_t>(std::min(layers, kMostLayers)), layer);
+  vocabulary(t);
+  initialisation(t);
+  if (layer.mlp.activation == Activation::Gelu && !layer.mlp.gated && bias)
+    t.warning("swiglu", "the MLP uses GELU in its exact form; upstream's fused kernel uses the tanh approximation",
+              "differences of 1e-3 relative in single activations are expected");
+}
+
+void megatron_recompute(Translation& t) {
+  spec::Recompute& r = t.run.recompute;
+  const auto granularity = t.keys.maybe_text("recompute_granularity");
+  const bool short_form = t.keys.flag("recompute_activations");
+  const auto method = t.keys.maybe_text("recompute_method");
+  const auto count = t.keys.maybe_integer("recompute_num_layers");
+  const auto ids = t.keys.integers("recompute_layer_ids");
+  std::vector<std::string> modules = t.keys.texts("recompute_modules");
+  const auto layers = static_cast<int64_t>(t.run.model.layers.size());
+  if (short_form || granularity == "selective") {
+    r.kind = spec::RecomputeKind::Selective;
+    r.modules = modules.empty() ? std::vector<std::string>{"core_attn"} : std::move(modules);
+    if (method)
+      t.error("recompute_method", "recompute_method belongs to recompute_granularity full", "null",
+              "drop it, or set recompute_granularity: full");
+    return;
+  }
+  if (!granularity) {
+    if (!ids.empty())
+      t.error("recompute_layer_ids", "recompute_layer_ids needs recompute_granularity full", {},
+              "set recompute_granularity: full");
+    return;
+  }
+  r.kind = spec::RecomputeKind::Full;
+  if (!ids.empty()) {
+    if (method)
+      t.error("recompute_method", "layers are chosen both by recompute_layer_ids and by recompute_method", "one of the two");
+    r.layer_ids = ids;
+    return;
+  }
+  if (!method || !count) {
+    t.error("recompute_granularity", "full recomputation needs to know which layers",
+            "recompute_method and recompute_num_layers, or recompute_layer_ids",
+            "add recompute_method: uniform and recompute_num_layers: 1");
+    return;
+  }
+  const bool uniform = *method == "uniform";
+  if (uniform && *count < 1) t.error("recompute_num_layers", "a chunk of no layers", "at least 1");
+  if (!uniform && *count == 0) t.warning("recompute_num_layers", "'recompute_num_layers: 0' recomputes nothing");
+  r.layers_per_block = uniform ? std::max<int64_t>(1, *count) : 1;
+  for (int64_t i = 0; i < (uniform ? layers : std::min(layers, *count)); ++i) r.layer_ids.push_back(i);
+}
+
+}  // namespace primus::dialect

@@ -1,0 +1,73 @@
+#include "primus/dialect/parameter_table.h"
+
+#include <algorithm>
+
+#include "primus/base/strings.h"
+#include "primus/dialect/rows.h"
+
+namespace primus::dialect {
+
+namespace {
+
+std::vector<Parameter> sorted_megatron_rows() {
+  std::vector<Parameter> rows;
+  for (const auto part : {megatron_model_rows(), megatron_family_rows(), megatron_moe_rows(), megatron_train_rows(),
+                          megatron_precision_rows(), megatron_data_rows(), megatron_checkpoint_rows(),
+                          megatron_logging_rows(), megatron_parallel_rows(), megatron_pipeline_rows(),
+                          megatron_other_rows()})
+    rows.insert(rows.end(), part.begin(), part.end());
+  std::sort(rows.begin(), rows.end(), [](const Parameter& a, const Parameter& b) { return a.name < b.name; });
+  return rows;
+}
+
+}  // namespace
+
+std::string_view to_string(Type type) {
+  switch (type) {
+    case Type::Bool: return "true/false";
+    case Type::Int: return "integer";
+    case Type::Float: return "number";
+    case Type::Text: return "text";
+    case Type::IntList: return "list of integers";
+    case Type::FloatList: return "list of numbers";
+    case Type::TextList: return "list of texts";
+    case Type::Map: return "map";
+    case Type::Any: return "any";
+  }
+  return "";
+}
+
+std::string_view to_string(Status status) {
+  switch (status) {
+    case Status::Honoured: return "honoured";
+    case Status::NoEffect: return "no effect here";
+    case Status::NotBuilt: return "not built yet";
+    case Status::Refused: return "refused";
+  }
+  return "";
+}
+
+std::span<const Parameter> all_parameters(std::string_view framework) {
+  static const std::vector<Parameter> megatron = sorted_megatron_rows();
+  if (framework == "megatron") return megatron;
+  return {};
+}
+
+const Parameter* find_parameter(std::string_view framework, std::string_view key) {
+  const auto rows = all_parameters(framework);
+  const auto place = std::lower_bound(rows.begin(), rows.end(), key,
+                                      [](const Parameter& row, std::string_view name) { return row.name < name; });
+  return place != rows.end() && place->name == key ? &*place : nullptr;
+}
+
+std::string suggest_parameter(std::string_view framework, std::string_view key) {
+  const auto rows = all_parameters(framework);
+  std::string lower = to_lower(key);
+  std::replace(lower.begin(), lower.end(), '-', '_');
+  std::vector<std::string> names;
+  names.reserve(rows.size());
+  for (const Parameter& row : rows) names.emplace_back(row.name);
+  return did_you_mean(lower, names);
+}
+
+}  // namespace primus::dialect

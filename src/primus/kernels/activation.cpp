@@ -1,0 +1,215 @@
+#include "primus/kernels/activation.h"
+
+#include "primus/kernels/tensors.h"
+#include "primus/kernels/parallel.h"
+
+namespace primus::kernels {
+
+namespace simd {
+
+namespace {
+
+// The standard normal distribution function with a relative error of about 1e-6, also in the far lower tail (0.5 (1 + erf) would
+// lose it to cancellation): erfc(z) = t exp(-z^2 + P(t)), t = 1 / (1 + z/2). Source: Numerical Recipes, section 6.2, erfcc.
+PRIMUS_INLINE F16 normal_cdf(F16 x, F16 minus_half_square) {
+  const F16 one = splat(1.0F);
+  const F16 z = select_less(x, splat(0.0F), splat(-0.70710678F) * x, splat(0.70710678F) * x);
+  const F16 t = one / multiply_add(splat(0.5F), z, one);
+  F16 p = splat(0.17087277F);
+  p = multiply_add(p, t, splat(-0.82215223F));
+  p = multiply_add(p, t, splat(1.48851587F));
+  p = multiply_add(p, t, splat(-1.13520398F));
+  p = multiply_add(p, t, splat(0.27886807F));
+  p = multiply_add(p, t, splat(-0.18628806F));
+  p = multiply_add(p, t, splat(0.09678418F));
+  p = multiply_add(p, t, splat(0.37409196F));
+  p = multiply_add(p, t, splat(1.00002368F));
+  p = multiply_add(p, t, splat(-1.26551223F));
+  const F16 tail = splat(0.5F) * t * exponential(minus_half_square + p);
+  return select_less(x, splat(0.0F), tail, one - tail);
+}
+
+struct ValueAndSlope {
+  F16 value;
+  F16 slope;
+};
+
+template <Activation kAct>
+PRIMUS_INLINE ValueAndSlope evaluate(F16 x) {
+  const F16 one = splat(1.0F);
+  const F16 zero = splat(0.0F);
+  if constexpr (kAct == Activation::SquaredRelu || kAct == Activation::Relu) {
+    const F16 positive = select_less(x, zero, zero, x);  // NaN passes
+    if constexpr (kAct == Activation::SquaredRelu) return {positive * positive, positive + positive};
+    return {positive, select_less(zero, x, one, zero)};
+  } else if constexpr (kAct == Activation::Gelu) {
+    const F16 minus_half_square = x * x * splat(-0.5F);
+    const F16 cdf = normal_cdf(x, minus_half_square);
+    const F16 pdf = exponential(minus_half_square) * splat(0.39894228F);
+    return {x * cdf, multiply_add(x, pdf, cdf)};
+  } else {
+    F16 s = x;
+    F16 ds = one;
+    if constexpr (kAct == Activation::QuickGelu) {
+      s = x * splat(1.702F);
+      ds = splat(1.702F);
+    } else if constexpr (kAct == Activation::GeluTanh) {
+      const F16 square = x * x;
+      s = x * multiply_add(square, splat(1.5957691F * 0.044715F), splat(1.5957691F));
+      ds = multiply_add(square, splat(1.5957691F * 3 * 0.044715F), splat(1.5957691F));
+    }
+    const F16 p = sigmoid(s);
+    return {x * p, multiply_add(x * p * (one - p), ds, p)};
+  }
+}
+
+PRIMUS_INLINE F16 bias_at(const float* bias, int64_t column, int64_t n) {
+  if (bias == nullptr) return splat(0.0F);
+  return n == kLanes ? load(bias + column) : load_first(bias + column, n);
+}
+template <class X>
+PRIMUS_INLINE F16 read(const X* p, int64_t n) {
+  return n == kLanes ? load(p) : load_first(p, n);
+}
+template <class X>
+PRIMUS_INLINE void write(X* p, F16 x, int64_t n) {
+  if (n == kLanes) {
+    store(p, x);
+  } else {
+    store_first(p, x, n);
+  }
+}
+
+// dy null: forward.
+template <Activation kAct, class X>
+struct PlainBody {
+  static PRIMUS_INLINE void run(const X* dy, const X* x, const float* bias, X* out, int64_t width, int64_t begin,
+                                int64_t end) {
+    for (int64_t row = begin; row < end; ++row) {
+      for (int64_t f = 0; f < width; f += kLanes) {
+        const int64_t at = row * width + f;
+        const int64_t n = std::min(kLanes, width - f);
+        const ValueAndSlope a = evaluate<kAct>(read(x + at, n) + bias_at(bias, f, n));
+        write(out + at, dy == nullptr ? a.value : read(dy + at, n) * a.slope, n);
+      }
+    }
+  }
+};
+
+template <Activation kAct, class X>
+struct GatedBody {
+  static PRIMUS_INLINE void run(const X* dy, const X* gate_up, const float* bias, X* out, int64_t width, int64_t begin,
+                                int64_t end) {
+    const float* up_bias = bias == nullptr ? nullptr : bias + width;
+    for (int64_t row = begin; row < end; ++row) {
+      const X* gate_row = gate_up + row * 2 * width;
+      for (int64_t f = 0; f < width; f += kLanes) {
+        const int64_t n = std::min(kLanes, width - f);
+        const ValueAndSlope gate = evaluate<kAct>(read(gate_row + f, n) + bias_at(bias, f, n));
+        const F16 up = read(gate_row + width + f, n) + bias_at(up_bias, f, n);
+        if (dy == nullptr) {
+          write(out + row * width + f, gate.value * up, n);
+        } else {
+          const F16 d = read(dy + row * width + f, n);
+          write(out + row * 2 * width + f, d * up * gate.slope, n);
+          write(out + row * 2 * width + width + f, d * gate.value, n);
+        }
+      }
+    }
+  }
+};
+
+}  // namespace
+
+}  // namespace simd
+
+namespace {
+
+template <template <Activation, class> class Body, Activation kAct>
+void run_for(at::ScalarType type, const at::Tensor& dy, const at::Tensor& x, const at::Tensor& bias,
+             const at::Tensor& out, int64_t width, int64_t num_rows) {
+  with_element(type, [&](auto element) {
+    using X = decltype(element);
+    const X* const dy_data = dy.defined() ? pointer<X>(dy) : nullptr;
+    const X* const x_data = pointer<X>(x);
+    const float* const bias_data = bias.defined() ? pointer<float>(bias) : nullptr;
+    X* const out_data = pointer<X>(out);
+    parallel_ranges(num_rows, min_rows(width), [&](int64_t begin, int64_t end) {
+      simd::run_best<Body<kAct, X>>(dy_data, x_data, bias_data, out_data, width, begin, end);
+    });
+  });
+}
+
+template <template <Activation, class> class Body>
+void run_activation(Activation activation, const at::Tensor& dy, const at::Tensor& x, const at::Tensor& bias,
+                    const at::Tensor& out, int64_t width) {
+  const int64_t num_rows = width == 0 ? 0 : x.numel() / x.size(-1);
+  const at::ScalarType type = x.scalar_type();
+  switch (activation) {
+    case Activation::Silu: return run_for<Body, Activation::Silu>(type, dy, x, bias, out, width, num_rows);
+    case Activation::Gelu: return run_for<Body, Activation::Gelu>(type, dy, x, bias, out, width, num_rows);
+    case Activation::GeluTanh: return run_for<Body, Activation::GeluTanh>(type, dy, x, bias, out, width, num_rows);
+    case Activation::QuickGelu: return run_for<Body, Activation::QuickGelu>(type, dy, x, bias, out, width, num_rows);
+    case Activation::SquaredRelu: return run_for<Body, Activation::SquaredRelu>(type, dy, x, bias, out, width, num_rows);
+    case Activation::Relu: return run_for<Body, Activation::Relu>(type, dy, x, bias, out, width, num_rows);
+  }
+}
+
+at::Tensor like_input(const at::Tensor& dy, const at::Tensor& x) { return dy.to(x.scalar_type()).contiguous(); }
+
+void check_bias(const at::Tensor& x, const at::Tensor& bias) {
+  PRIMUS_CHECK(!bias.defined() || bias.numel() == x.size(-1), "activation: the bias has another width");
+}
+
+at::DimVector gated_shape(const at::Tensor& gate_up) {
+  PRIMUS_CHECK(gate_up.size(-1) % 2 == 0, "gated activation: [gate | up] needs an even width");
+  at::DimVector shape(gate_up.sizes());
+  shape.back() /= 2;
+  return shape;
+}
+
+}  // namespace
+
+at::Tensor activation_forward(Activation activation, const at::Tensor& x_any, const at::Tensor& bias) {
+  check_bias(x_any, bias);
+  if (!is_fast(x_any)) return reference::activation_forward(activation, x_any, bias);
+  const at::Tensor x = x_any.contiguous();
+  at::Tensor y = at::empty_like(x);
+  run_activation<simd::PlainBody>(activation, {}, x, as_float_row(bias), y, x.size(-1));
+  return y;
+}
+
+at::Tensor activation_backward(Activation activation, const at::Tensor& dy, const at::Tensor& x_any,
+                               const at::Tensor& bias) {
+  PRIMUS_CHECK(dy.sizes() == x_any.sizes(), "activation backward: dy and x differ in shape");
+  check_bias(x_any, bias);
+  if (!is_fast(x_any)) return reference::activation_backward(activation, dy, x_any, bias);
+  const at::Tensor x = x_any.contiguous();
+  at::Tensor dx = at::empty_like(x);
+  run_activation<simd::PlainBody>(activation, like_input(dy, x), x, as_float_row(bias), dx, x.size(-1));
+  return dx;
+}
+
+at::Tensor gated_forward(Activation activation, const at::Tensor& gate_up_any, const at::Tensor& bias) {
+  const at::DimVector shape = gated_shape(gate_up_any);
+  check_bias(gate_up_any, bias);
+  if (!is_fast(gate_up_any)) return reference::gated_forward(activation, gate_up_any, bias);
+  const at::Tensor gate_up = gate_up_any.contiguous();
+  at::Tensor y = at::empty(shape, gate_up.options());
+  run_activation<simd::GatedBody>(activation, {}, gate_up, as_float_row(bias), y, shape.back());
+  return y;
+}
+
+at::Tensor gated_backward(Activation activation, const at::Tensor& dy, const at::Tensor& gate_up_any,
+                          const at::Tensor& bias) {
+  PRIMUS_CHECK(dy.sizes() == at::IntArrayRef(gated_shape(gate_up_any)), "gated backward: dy has another shape");
+  check_bias(gate_up_any, bias);
+  if (!is_fast(gate_up_any)) return reference::gated_backward(activation, dy, gate_up_any, bias);
+  const at::Tensor gate_up = gate_up_any.contiguous();
+  at::Tensor d_gate_up = at::empty_like(gate_up);
+  run_activation<simd::GatedBody>(activation, like_input(dy, gate_up), gate_up, as_float_row(bias), d_gate_up,
+                                  gate_up.size(-1) / 2);
+  return d_gate_up;
+}
+
+}  // namespace primus::kernels

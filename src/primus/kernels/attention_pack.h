@@ -1,0 +1,139 @@
+// Internal to attention: rows of strided tensors to packed words and back.
+#pragma once
+
+#include <algorithm>
+#include <cstring>
+
+#include "primus/kernels/attention_tiled.h"
+#include "primus/kernels/simd.h"
+
+namespace primus::kernels {
+
+// One head of a [B, T, H, D] tensor seen as rows of t.
+template <class Element>
+struct HeadRows {
+  Element* data = nullptr;
+  int64_t stride = 0;
+  Element* row(int64_t t) const { return data + t * stride; }
+};
+
+template <class Element>
+HeadRows<const Element> head_rows(const at::Tensor& t, int64_t b, int64_t h) {
+  return {static_cast<const Element*>(t.const_data_ptr()) + b * t.stride(0) + h * t.stride(2), t.stride(1)};
+}
+template <class Element>
+HeadRows<Element> mutable_head_rows(const at::Tensor& t, int64_t b, int64_t h) {
+  return {static_cast<Element*>(t.mutable_data_ptr()) + b * t.stride(0) + h * t.stride(2), t.stride(1)};
+}
+
+inline tile::Word float_word(float x) {
+  tile::Word word;
+  std::memcpy(&word, &x, sizeof word);
+  return word;
+}
+
+// to [tile rows, words]: neighbours within a row share a word. Rows past `rows` are zero.
+template <class Element>
+void pack_rows(HeadRows<const Element> from, int64_t first, int64_t rows, const AttentionShape& s, tile::Word* to) {
+  for (int64_t r = 0; r < rows; ++r) {
+    const Element* row = from.row(first + r);
+    tile::Word* words = to + r * s.d_words;
+    if constexpr (std::is_same_v<Element, float>) {
+      std::memcpy(words, row, static_cast<size_t>(s.d) * 4);
+    } else if (s.per_word == 2) {
+      words[s.d_words - 1] = 0;
+      std::memcpy(words, row, static_cast<size_t>(s.d) * 2);
+    } else {
+      for (int64_t i = 0; i < s.d; ++i) words[i] = tile::Word{row[i].bits} << 16;
+    }
+  }
+  std::fill_n(to + rows * s.d_words, (tile::kKeys - rows) * s.d_words, 0);
+}
+
+struct PairRows {
+  static PRIMUS_INLINE void run(const simd::Bf16* low, const simd::Bf16* high, tile::Word* to, int64_t n) {
+    for (int64_t i = 0; i < n; i += simd::kLanes) {
+      const int64_t count = std::min(simd::kLanes, n - i);
+      simd::u16x16 a{}, b{};
+      if (count == simd::kLanes) {
+        std::memcpy(&a, low + i, sizeof a);
+        if (high) std::memcpy(&b, high + i, sizeof b);
+      } else {
+        std::memcpy(&a, low + i, static_cast<size_t>(count) * 2);
+        if (high) std::memcpy(&b, high + i, static_cast<size_t>(count) * 2);
+      }
+      const simd::u32x16 words =
+          __builtin_convertvector(a, simd::u32x16) | (__builtin_convertvector(b, simd::u32x16) << 16);
+      std::memcpy(to + i, &words, sizeof words);
+    }
+  }
+};
+
+// to [row words, d_lanes]: neighbouring rows share a word; lanes past d and rows past `rows` are zero.
+template <class Element>
+void pack_pairs(HeadRows<const Element> from, int64_t first, int64_t rows, const AttentionShape& s, tile::Word* to) {
+  const int64_t used = (rows + s.per_word - 1) / s.per_word;
+  for (int64_t w = 0; w < used; ++w) {
+    tile::Word* words = to + w * s.d_lanes;
+    const Element* row = from.row(first + w * s.per_word);
+    if constexpr (std::is_same_v<Element, float>) {
+      std::memcpy(words, row, static_cast<size_t>(s.d) * 4);
+      std::fill(words + s.d, words + s.d_lanes, 0);
+    } else if (s.per_word == 2) {
+      const bool has_second = w * 2 + 1 < rows;
+      simd::run_best<PairRows>(row, has_second ? from.row(first + w * 2 + 1) : nullptr, words, s.d);
+    } else {
+      for (int64_t i = 0; i < s.d; ++i) words[i] = tile::Word{row[i].bits} << 16;
+      std::fill(words + s.d, words + s.d_lanes, 0);
+    }
+  }
+  std::fill_n(to + used * s.d_lanes, (tile::kKeys / s.per_word - used) * s.d_lanes, 0);
+}
+
+// Rows of floats to the tensor's type.
+struct NarrowRow {
+  template <class Element>
+  static PRIMUS_INLINE void run(const float* from, Element* to, int64_t n) {
+    int64_t i = 0;
+    for (; i + simd::kLanes <= n; i += simd::kLanes) simd::store(to + i, simd::load(from + i));
+    if (i < n) simd::store_first(to + i, simd::load_first(from + i, n - i), n - i);
+  }
+};
+template <class Element>
+void narrow_row(const float* from, Element* to, int64_t n) {
+  simd::run_best<NarrowRow>(from, to, n);
+}
+
+// Dropout factors of one tile, [keys, queries].
+inline void fill_keep_scale(const AttentionDropout& dropout, int64_t b, int64_t h, int64_t first_query, int64_t queries,
+                            int64_t first_key, int64_t keys, float* factors) {
+  const float survivor = static_cast<float>(1.0 / (1.0 - dropout.p));
+  uint8_t keep[tile::kKeys];
+  for (int64_t q = 0; q < queries; ++q) {
+    dropout.keep(dropout.context, b, h, first_query + q, first_key, keys, keep);
+    for (int64_t key = 0; key < keys; ++key) factors[key * tile::kQueries + q] = keep[key] ? survivor : 0.0f;
+  }
+}
+
+// Bounds of the keys that the queries of one tile see.
+struct TileBounds {
+  int32_t least_low, most_low, least_high, most_high;
+
+  TileBounds(const VisibleKeys& keys, int64_t b, int64_t query_tile) {
+    const int32_t* low = keys.low.data() + b * keys.batch_stride + query_tile * tile::kQueries;
+    const int32_t* high = keys.high.data() + b * keys.batch_stride + query_tile * tile::kQueries;
+    least_low = *std::min_element(low, low + tile::kQueries);
+    most_low = *std::max_element(low, low + tile::kQueries);
+    least_high = *std::min_element(high, high + tile::kQueries);
+    most_high = *std::max_element(high, high + tile::kQueries);
+  }
+  bool sees_none(int64_t first, int64_t count) const { return most_high <= first || least_low >= first + count; }
+  bool sees_all(int64_t first, int64_t count) const { return most_low <= first && least_high >= first + count; }
+};
+
+inline tile::Mask tile_mask(const VisibleKeys& keys, int64_t b, int64_t query_tile, int64_t first_key) {
+  const int64_t at = b * keys.batch_stride + query_tile * tile::kQueries;
+  return {keys.low.data() + at, keys.high.data() + at, static_cast<int32_t>(first_key)};
+}
+
+}  // namespace primus::kernels

@@ -1,0 +1,92 @@
+#include "primus/kernels/cast.h"
+
+#include "primus/kernels/tensors.h"
+#include "primus/kernels/parallel.h"
+
+namespace primus::kernels {
+
+namespace simd {
+
+namespace {
+
+struct Copy {
+  PRIMUS_INLINE F16 operator()(F16 /*old*/, F16 x) const { return x; }
+};
+struct Add {
+  PRIMUS_INLINE F16 operator()(F16 old, F16 x) const { return old + x; }
+};
+struct Scale {
+  float factor;
+  PRIMUS_INLINE F16 operator()(F16 /*old*/, F16 x) const { return x * splat(factor); }
+};
+
+// target[i] = op(target[i], source[i]) for i in begin..end.
+template <class T, class S, class Op>
+struct MapBody {
+  static PRIMUS_INLINE void run(T* target, const S* source, Op op, int64_t begin, int64_t end) {
+    int64_t i = begin;
+    for (; i + kLanes <= end; i += kLanes) store(target + i, op(load(target + i), load(source + i)));
+    const int64_t n = end - i;
+    if (n > 0) store_first(target + i, op(load_first(target + i, n), load_first(source + i, n)), n);
+  }
+};
+
+template <class T, class S, class Op>
+void map(T* target, const S* source, int64_t count, Op op) {
+  parallel_ranges(count, 32768, [&](int64_t begin, int64_t end) {
+    run_best<MapBody<T, S, Op>>(target, source, op, begin, end);
+  });
+}
+
+}  // namespace
+
+}  // namespace simd
+
+namespace {
+
+bool both_fast(const at::Tensor& target, const at::Tensor& source) {
+  PRIMUS_CHECK(target.numel() == source.numel(), "two tensors of different size");
+  return is_fast(target) && is_fast(source) && target.is_contiguous() && source.is_contiguous();
+}
+
+}  // namespace
+
+void cast_into(at::Tensor target, const at::Tensor& source) {
+  if (!both_fast(target, source)) {
+    target.copy_(source.reshape(target.sizes()));
+    return;
+  }
+  with_element(target.scalar_type(), [&](auto t) {
+    with_element(source.scalar_type(), [&](auto s) {
+      using T = decltype(t);
+      using S = decltype(s);
+      simd::map(pointer<T>(target), static_cast<const S*>(pointer<S>(source)), target.numel(), simd::Copy{});
+    });
+  });
+}
+
+void add_into(at::Tensor target, const at::Tensor& source) {
+  PRIMUS_CHECK(target.scalar_type() == at::kFloat || target.scalar_type() == at::kDouble, "add_into: fp32 target expected");
+  if (!both_fast(target, source)) {
+    target.add_(source.reshape(target.sizes()));
+    return;
+  }
+  with_element(source.scalar_type(), [&](auto s) {
+    using S = decltype(s);
+    simd::map(pointer<float>(target), static_cast<const S*>(pointer<S>(source)), target.numel(), simd::Add{});
+  });
+}
+
+void scale_in_place(at::Tensor target, double factor) {
+  if (!both_fast(target, target)) {
+    target.mul_(factor);
+    return;
+  }
+  with_element(target.scalar_type(), [&](auto t) {
+    using T = decltype(t);
+    simd::map(pointer<T>(target), static_cast<const T*>(pointer<T>(target)), target.numel(),
+              simd::Scale{static_cast<float>(factor)});
+  });
+}
+
+}  // namespace primus::kernels

@@ -1,0 +1,61 @@
+#include "primus/kernels/column_sum.h"
+
+#include <algorithm>
+
+#include "primus/kernels/parallel.h"
+#include "primus/kernels/tensors.h"
+
+namespace primus::kernels {
+
+namespace simd {
+
+namespace {
+
+// sum[w] += x[row][w] for rows begin..end.
+template <class X>
+struct ColumnSumBody {
+  static PRIMUS_INLINE void run(const X* x, int64_t width, int64_t begin, int64_t end, float* sum) {
+    for (int64_t row = begin; row < end; ++row) {
+      const X* source = x + row * width;
+      int64_t w = 0;
+      for (; w + kLanes <= width; w += kLanes) store(sum + w, load(sum + w) + load(source + w));
+      if (w < width) {
+        const int64_t n = width - w;
+        store_first(sum + w, load_first(sum + w, n) + load_first(source + w, n), n);
+      }
+    }
+  }
+};
+
+}  // namespace
+
+}  // namespace simd
+
+at::Tensor sum_block_rows(const at::Tensor& partials) {
+  const int64_t width = partials.size(1);
+  at::Tensor sum = at::zeros({width}, partials.options());
+  simd::run_best<simd::ColumnSumBody<float>>(static_cast<const float*>(pointer<float>(partials)), width, int64_t{0}, partials.size(0),
+                                             pointer<float>(sum));
+  return sum;
+}
+
+at::Tensor column_sum(const at::Tensor& x_any) {
+  const int64_t width = x_any.size(-1);
+  const at::Tensor x = x_any.reshape({-1, width}).contiguous();
+  if (!is_fast(x)) return x.to(x.scalar_type() == at::kDouble ? at::kDouble : at::kFloat).sum(0);
+  const RowBlocks blocks(x.size(0));
+  const at::Tensor partials = at::zeros({blocks.count(), width}, x.options().dtype(at::kFloat));
+  with_element(x.scalar_type(), [&](auto element) {
+    using X = decltype(element);
+    const X* const source = pointer<X>(x);
+    float* sums = pointer<float>(partials);
+    parallel_ranges(blocks.count(), 1, [&](int64_t first, int64_t last) {
+      for (int64_t block = first; block < last; ++block) {
+        simd::run_best<simd::ColumnSumBody<X>>(source, width, blocks.begin(block), blocks.end(block), sums + block * width);
+      }
+    });
+  });
+  return sum_block_rows(partials);
+}
+
+}  // namespace primus::kernels

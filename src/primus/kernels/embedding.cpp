@@ -1,0 +1,151 @@
+#include "primus/kernels/embedding.h"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "primus/kernels/parallel.h"
+#include "primus/kernels/tensors.h"
+
+namespace primus::kernels {
+
+namespace simd {
+
+namespace {
+
+template <class T, class S>
+struct CopyRowBody {
+  static PRIMUS_INLINE void run(T* target, const S* source, int64_t width) {
+    int64_t h = 0;
+    for (; h + kLanes <= width; h += kLanes) store(target + h, load(source + h));
+    if (h < width) store_first(target + h, load_first(source + h, width - h), width - h);
+  }
+};
+
+// sum += the rows of dy that tokens[0..count) name, in that order; column by column, so that the row stays in registers.
+template <class S>
+struct AddRowsBody {
+  static PRIMUS_INLINE void run(float* sum, const S* dy, const int64_t* tokens, int64_t count, int64_t width) {
+    int64_t h = 0;
+    for (; h + 4 * kLanes <= width; h += 4 * kLanes) {
+      F16 s0 = load(sum + h);
+      F16 s1 = load(sum + h + kLanes);
+      F16 s2 = load(sum + h + 2 * kLanes);
+      F16 s3 = load(sum + h + 3 * kLanes);
+      for (int64_t i = 0; i < count; ++i) {
+        const S* row = dy + tokens[i] * width + h;
+        s0 += load(row);
+        s1 += load(row + kLanes);
+        s2 += load(row + 2 * kLanes);
+        s3 += load(row + 3 * kLanes);
+      }
+      store(sum + h, s0);
+      store(sum + h + kLanes, s1);
+      store(sum + h + 2 * kLanes, s2);
+      store(sum + h + 3 * kLanes, s3);
+    }
+    for (; h < width; h += kLanes) {
+      const int64_t n = std::min(kLanes, width - h);
+      F16 s = load_first(sum + h, n);
+      for (int64_t i = 0; i < count; ++i) s += load_first(dy + tokens[i] * width + h, n);
+      store_first(sum + h, s, n);
+    }
+  }
+};
+
+}  // namespace
+
+}  // namespace simd
+
+namespace {
+
+std::vector<int64_t> checked_ids(const at::Tensor& ids_any, int64_t num_rows) {
+  PRIMUS_CHECK(ids_any.is_cpu(), "embedding: ids on the CPU expected");
+  const at::Tensor ids = ids_any.to(at::kLong).contiguous();
+  const int64_t* data = pointer<int64_t>(ids);
+  std::vector<int64_t> rows(data, data + ids.numel());
+  for (const int64_t id : rows) {
+    PRIMUS_CHECK(id >= 0 && id < num_rows,
+                 "embedding: token id " + std::to_string(id) + " with a table of " + std::to_string(num_rows) + " rows");
+  }
+  return rows;
+}
+
+// Tokens grouped by id, in token order within a group.
+struct Groups {
+  std::vector<int64_t> tokens;
+  std::vector<int64_t> starts;  // of each group in tokens, and the end
+  std::vector<int64_t> ids;     // of each group
+};
+
+Groups group_by_id(const std::vector<int64_t>& ids) {
+  Groups groups;
+  groups.tokens.resize(ids.size());
+  for (size_t i = 0; i < ids.size(); ++i) groups.tokens[i] = static_cast<int64_t>(i);
+  std::sort(groups.tokens.begin(), groups.tokens.end(), [&](int64_t a, int64_t b) {
+    const int64_t id_a = ids[static_cast<size_t>(a)];
+    const int64_t id_b = ids[static_cast<size_t>(b)];
+    return id_a != id_b ? id_a < id_b : a < b;
+  });
+  for (size_t i = 0; i < ids.size(); ++i) {
+    const int64_t id = ids[static_cast<size_t>(groups.tokens[i])];
+    if (groups.ids.empty() || groups.ids.back() != id) {
+      groups.ids.push_back(id);
+      groups.starts.push_back(static_cast<int64_t>(i));
+    }
+  }
+  groups.starts.push_back(static_cast<int64_t>(ids.size()));
+  return groups;
+}
+
+}  // namespace
+
+void embedding_forward(at::Tensor out, const at::Tensor& table, const at::Tensor& ids) {
+  const int64_t width = table.size(1);
+  PRIMUS_CHECK(out.numel() == ids.numel() * width, "embedding: out is ids' shape + [H]");
+  if (!is_fast(table) || !is_fast(out) || !table.is_contiguous() || !out.is_contiguous()) {
+    reference::embedding_forward(out, table, ids);
+    return;
+  }
+  const std::vector<int64_t> rows = checked_ids(ids, table.size(0));
+  with_element(out.scalar_type(), [&](auto t) {
+    with_element(table.scalar_type(), [&](auto s) {
+      using T = decltype(t);
+      using S = decltype(s);
+      T* const target = pointer<T>(out);
+      const S* const source = pointer<S>(table);
+      parallel_ranges(ids.numel(), min_rows(width), [&](int64_t begin, int64_t end) {
+        for (int64_t n = begin; n < end; ++n) {
+          const S* row = source + rows[static_cast<size_t>(n)] * width;
+          simd::run_best<simd::CopyRowBody<T, S>>(target + n * width, row, width);
+        }
+      });
+    });
+  });
+}
+
+void embedding_backward(at::Tensor main_grad, const at::Tensor& dy_any, const at::Tensor& ids) {
+  const int64_t width = main_grad.size(1);
+  PRIMUS_CHECK(dy_any.numel() == ids.numel() * width, "embedding backward: dy is ids' shape + [H]");
+  if (!is_fast(main_grad) || !is_fast(dy_any)) {
+    reference::embedding_backward(main_grad, dy_any, ids);
+    return;
+  }
+  PRIMUS_CHECK(main_grad.is_contiguous(), "embedding backward: a contiguous main gradient expected");
+  const at::Tensor dy = dy_any.contiguous();
+  const Groups groups = group_by_id(checked_ids(ids, main_grad.size(0)));
+  float* const sums = pointer<float>(main_grad);
+  with_element(dy.scalar_type(), [&](auto s) {
+    using S = decltype(s);
+    const S* const source = pointer<S>(dy);
+    const auto num_groups = static_cast<int64_t>(groups.ids.size());
+    parallel_ranges(num_groups, min_rows(width), [&](int64_t begin, int64_t end) {
+      for (auto g = static_cast<size_t>(begin); g < static_cast<size_t>(end); ++g) {
+        simd::run_best<simd::AddRowsBody<S>>(sums + groups.ids[g] * width, source, static_cast<const int64_t*>(groups.tokens.data()) + groups.starts[g],
+                                             groups.starts[g + 1] - groups.starts[g], width);
+      }
+    });
+  });
+}
+
+}  // namespace primus::kernels

@@ -1,0 +1,225 @@
+#include "primus/kernels/linear_cross_entropy.h"
+
+#include <cmath>
+#include <limits>
+
+#include "primus/base/check.h"
+#include "primus/kernels/parallel.h"
+#include "primus/kernels/simd.h"
+
+namespace primus::kernels {
+namespace {
+
+constexpr int64_t kLeastChunk = 64;
+constexpr int64_t kMostChunkElements = int64_t{64} << 20;
+
+// Everything about one row of logits; in place when the gradient is asked for.
+struct SoftmaxRow {
+  // The maximum of 64 lanes at a time: four independent chains.
+  template <class T>
+  static PRIMUS_INLINE float maximum(const T* x, int64_t n) {
+    using namespace simd;
+    F16 top[4];
+    for (F16& t : top) t = splat(-std::numeric_limits<float>::infinity());
+    int64_t i = 0;
+    for (; i + 4 * kLanes <= n; i += 4 * kLanes) {
+      for (int64_t c = 0; c < 4; ++c) {
+        const F16 value = load(x + i + c * kLanes);
+        top[c] = select_less(top[c], value, value, top[c]);
+      }
+    }
+    float result = -std::numeric_limits<float>::infinity();
+    alignas(64) float lanes[kLanes];
+    for (const F16& t : top) {
+      store(lanes, t);
+      for (const float lane : lanes) result = lane > result ? lane : result;
+    }
+    for (; i < n; ++i) result = to_float(x[i]) > result ? to_float(x[i]) : result;
+    return result;
+  }
+
+  template <class T>
+  static PRIMUS_INLINE float sum_of_exp(const T* x, int64_t n, float top) {
+    using namespace simd;
+    const F16 offset = splat(top);
+    F16 sum[4];
+    for (F16& s : sum) s = splat(0);
+    int64_t i = 0;
+    for (; i + 4 * kLanes <= n; i += 4 * kLanes) {
+      for (int64_t c = 0; c < 4; ++c) sum[c] += exponential(load(x + i + c * kLanes) - offset);
+    }
+    float tail = 0;
+    for (; i < n; i += kLanes) {
+      const int64_t count = std::min(kLanes, n - i);
+      alignas(64) float lanes[kLanes];
+      store(lanes, exponential(load_first(x + i, count) - offset));
+      for (int64_t j = 0; j < count; ++j) tail += lanes[j];
+    }
+    return sum_lanes((sum[0] + sum[1]) + (sum[2] + sum[3])) + tail;
+  }
+
+  // x <- weight * exp(x - lse)
+  template <class T>
+  static PRIMUS_INLINE void gradient(T* x, int64_t n, float lse, float weight) {
+    using namespace simd;
+    const F16 offset = splat(lse);
+    const F16 factor = splat(weight);
+    int64_t i = 0;
+    for (; i + kLanes <= n; i += kLanes) store(x + i, exponential(load(x + i) - offset) * factor);
+    if (i < n) store_first(x + i, exponential(load_first(x + i, n - i) - offset) * factor, n - i);
+  }
+
+  template <class T>
+  static PRIMUS_INLINE void run(T* x, int64_t n, int64_t columns, int64_t label, float weight, bool wants_gradient,
+                                float* loss) {
+    const float top = maximum(x, n);
+    const float lse = top + std::log(sum_of_exp(x, n, top));
+    *loss = label < 0 ? 0.0f : lse - simd::to_float(x[label]);
+    if (!wants_gradient) return;
+    if (label < 0 || weight == 0) {
+      std::memset(x, 0, static_cast<size_t>(columns) * sizeof(T));
+      return;
+    }
+    const float probability = __builtin_expf(simd::to_float(x[label]) - lse);
+    gradient(x, n, lse, weight);
+    // The label's own entry, rounded once.
+    alignas(64) float lanes[simd::kLanes] = {weight * (probability - 1)};
+    simd::store_first(x + label, simd::load(lanes), 1);
+    std::memset(x + n, 0, static_cast<size_t>(columns - n) * sizeof(T));
+  }
+};
+
+struct Rows {
+  int64_t in_softmax;     // columns that the softmax sums over
+  bool wants_gradient;
+};
+
+template <class T>
+void softmax_rows(T* logits, int64_t stride, int64_t columns, const Rows& rows, int64_t begin, int64_t end,
+                  const int64_t* labels, const float* weights, float* loss) {
+  for (int64_t r = begin; r < end; ++r) {
+    simd::run_best<SoftmaxRow>(logits + r * stride, rows.in_softmax, columns, labels[r], weights ? weights[r] : 1.0f,
+                               rows.wants_gradient, loss + r);
+  }
+}
+
+void softmax_rows(double* logits, int64_t stride, int64_t columns, const Rows& rows, int64_t begin, int64_t end,
+                  const int64_t* labels, const double* weights, double* loss) {
+  for (int64_t r = begin; r < end; ++r) {
+    double* x = logits + r * stride;
+    const double top = *std::max_element(x, x + rows.in_softmax);
+    double sum = 0;
+    for (int64_t i = 0; i < rows.in_softmax; ++i) sum += std::exp(x[i] - top);
+    const double lse = top + std::log(sum);
+    loss[r] = labels[r] < 0 ? 0 : lse - x[labels[r]];
+    if (!rows.wants_gradient) continue;
+    const double weight = labels[r] < 0 ? 0 : weights[r];
+    for (int64_t i = 0; i < columns; ++i) {
+      x[i] = i < rows.in_softmax ? weight * (std::exp(x[i] - lse) - (i == labels[r] ? 1 : 0)) : 0;
+    }
+  }
+}
+
+// loss [n] from logits [n, V]; the logits become their gradient when weights are given.
+void softmax_chunk(at::Tensor logits, const at::Tensor& labels, const at::Tensor& weights, int64_t in_softmax,
+                   at::Tensor loss) {
+  const int64_t n = logits.size(0), columns = logits.size(1), stride = logits.stride(0);
+  const Rows rows{in_softmax, weights.defined()};
+  const int64_t* label = labels.const_data_ptr<int64_t>();
+  const auto each = [&](auto* data, auto* loss_data, const auto* weight) {
+    parallel_ranges(n, std::max<int64_t>(1, 8192 / std::max<int64_t>(1, columns)), [&](int64_t begin, int64_t end) {
+      softmax_rows(data, stride, columns, rows, begin, end, label, weight, loss_data);
+    });
+  };
+  if (logits.scalar_type() == at::kDouble) {
+    each(static_cast<double*>(logits.mutable_data_ptr()), loss.mutable_data_ptr<double>(),
+         weights.defined() ? weights.const_data_ptr<double>() : nullptr);
+    return;
+  }
+  const float* weight = weights.defined() ? weights.const_data_ptr<float>() : nullptr;
+  if (logits.scalar_type() == at::kFloat) {
+    each(logits.mutable_data_ptr<float>(), loss.mutable_data_ptr<float>(), weight);
+  } else if (logits.scalar_type() == at::kBFloat16) {
+    each(static_cast<simd::Bf16*>(logits.mutable_data_ptr()), loss.mutable_data_ptr<float>(), weight);
+  } else {
+    at::Tensor wide = logits.to(at::kFloat);
+    softmax_chunk(wide, labels, weights, in_softmax, loss);
+    if (weights.defined()) logits.copy_(wide);
+  }
+}
+
+at::ScalarType wide_type(const at::Tensor& t) { return t.scalar_type() == at::kDouble ? at::kDouble : at::kFloat; }
+
+int64_t columns_in_softmax(int64_t num_rows, const CrossEntropyOptions& options) {
+  return options.padded_rows_in_softmax || options.vocab_size == 0 ? num_rows : options.vocab_size;
+}
+
+void check_labels(const at::Tensor& labels, int64_t num_tokens, int64_t num_rows, const CrossEntropyOptions& options) {
+  PRIMUS_CHECK(labels.scalar_type() == at::kLong && labels.dim() == 1 && labels.size(0) == num_tokens &&
+                   labels.is_contiguous(),
+               "cross entropy: labels must be int64 [N]");
+  PRIMUS_CHECK(options.vocab_size >= 0 && options.vocab_size <= num_rows, "cross entropy: vocab_size exceeds the weight");
+  const int64_t bound = options.vocab_size > 0 ? options.vocab_size : num_rows;
+  const int64_t* label = labels.const_data_ptr<int64_t>();
+  for (int64_t i = 0; i < num_tokens; ++i) PRIMUS_CHECK(label[i] < bound, "cross entropy: label past the vocabulary");
+}
+
+int64_t chunk_tokens(const at::Tensor& x, int64_t num_rows, const CrossEntropyOptions& options) {
+  if (options.chunk_tokens > 0) return options.chunk_tokens;
+  const int64_t bytes = x.element_size();
+  const int64_t eighth = x.size(0) * 4 / (8 * bytes);
+  return std::max(kLeastChunk, std::min(eighth, kMostChunkElements / std::max<int64_t>(1, num_rows)));
+}
+
+}  // namespace
+
+CrossEntropyGrads linear_cross_entropy(const GemmRoute& route, const at::Tensor& x, const at::Tensor& w,
+                                       const at::Tensor& labels, const at::Tensor& weights,
+                                       const CrossEntropyOptions& options, at::Tensor w_main_grad, bool accumulate) {
+  const int64_t n = x.size(0), rows = w.size(0);
+  check_labels(labels, n, rows, options);
+  PRIMUS_CHECK(weights.scalar_type() == wide_type(x) && weights.dim() == 1 && weights.size(0) == n && weights.is_contiguous(),
+               "cross entropy: weights must be f32 [N]");
+  CrossEntropyGrads result{at::empty({n}, x.options().dtype(wide_type(x))), at::empty(x.sizes(), x.options())};
+  const int64_t chunk = std::min(n, chunk_tokens(x, rows, options));
+  const at::Tensor buffer = at::empty({chunk, rows}, x.options());
+  for (int64_t begin = 0; begin < n; begin += chunk) {
+    const int64_t count = std::min(chunk, n - begin);
+    const at::Tensor x_chunk = x.narrow(0, begin, count);
+    at::Tensor logits = buffer.narrow(0, 0, count);
+    linear_forward_out(route, x_chunk, w, logits);
+    softmax_chunk(logits, labels.narrow(0, begin, count), weights.narrow(0, begin, count),
+                  columns_in_softmax(rows, options), result.loss.narrow(0, begin, count));
+    linear_dgrad_out(route, logits, w, result.dx.narrow(0, begin, count));
+    if (w_main_grad.defined()) linear_wgrad(route, logits, x_chunk, w_main_grad, accumulate || begin > 0);
+  }
+  if (n == 0 && w_main_grad.defined() && !accumulate) w_main_grad.zero_();
+  return result;
+}
+
+at::Tensor linear_cross_entropy_loss(const GemmRoute& route, const at::Tensor& x, const at::Tensor& w,
+                                     const at::Tensor& labels, const CrossEntropyOptions& options) {
+  const int64_t n = x.size(0), rows = w.size(0);
+  check_labels(labels, n, rows, options);
+  at::Tensor loss = at::empty({n}, x.options().dtype(wide_type(x)));
+  const int64_t chunk = std::min(n, chunk_tokens(x, rows, options));
+  const at::Tensor buffer = at::empty({chunk, rows}, x.options());
+  for (int64_t begin = 0; begin < n; begin += chunk) {
+    const int64_t count = std::min(chunk, n - begin);
+    at::Tensor logits = buffer.narrow(0, 0, count);
+    linear_forward_out(route, x.narrow(0, begin, count), w, logits);
+    softmax_chunk(logits, labels.narrow(0, begin, count), {}, columns_in_softmax(rows, options),
+                  loss.narrow(0, begin, count));
+  }
+  return loss;
+}
+
+at::Tensor cross_entropy(const at::Tensor& logits, const at::Tensor& labels, const CrossEntropyOptions& options) {
+  PRIMUS_CHECK(logits.dim() == 2 && (logits.stride(1) == 1 || logits.size(1) <= 1), "cross_entropy: logits must be [N, V] rows");
+  check_labels(labels, logits.size(0), logits.size(1), options);
+  at::Tensor loss = at::empty({logits.size(0)}, logits.options().dtype(wide_type(logits)));
+  softmax_chunk(logits, labels, {}, columns_in_softmax(logits.size(1), options), loss);
+  return loss;
+}
+
+}  // namespace primus::kernels

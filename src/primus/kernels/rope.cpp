@@ -1,0 +1,186 @@
+#include "primus/kernels/rope.h"
+
+#include <cmath>
+#include <vector>
+
+#include "primus/kernels/parallel.h"
+#include "primus/kernels/tensors.h"
+
+namespace primus::kernels {
+
+namespace simd {
+
+namespace {
+
+template <class X>
+struct Heads {
+  const X* x;
+  X* y;
+  int64_t num_heads;
+  int64_t x_stride;
+  int64_t y_stride;
+  int64_t width;  // D
+  int64_t half;   // R/2
+};
+
+template <class X>
+PRIMUS_INLINE F16 read(const X* p, int64_t n) {
+  return n == kLanes ? load(p) : load_first(p, n);
+}
+template <class X>
+PRIMUS_INLINE void write(X* p, F16 x, int64_t n) {
+  if (n == kLanes) {
+    store(p, x);
+  } else {
+    store_first(p, x, n);
+  }
+}
+
+// All heads of one token. sign: +1 forward, -1 backward.
+template <class X>
+struct HalfRotateBody {
+  static PRIMUS_INLINE void run(const Heads<X>& a, const float* cos, const float* sin, float sign) {
+    for (int64_t i = 0; i < a.half; i += kLanes) {
+      const int64_t n = std::min(kLanes, a.half - i);
+      const F16 c = read(cos + i, n);
+      const F16 s = read(sin + i, n) * splat(sign);
+      for (int64_t h = 0; h < a.num_heads; ++h) {
+        const X* x = a.x + h * a.x_stride;
+        X* y = a.y + h * a.y_stride;
+        const F16 x1 = read(x + i, n);
+        const F16 x2 = read(x + a.half + i, n);
+        write(y + i, x1 * c - x2 * s, n);
+        write(y + a.half + i, x2 * c + x1 * s, n);
+      }
+    }
+  }
+};
+
+// Eight table entries, each twice.
+PRIMUS_INLINE F16 twice(F16 t) {
+  return {__builtin_shufflevector(t.v, t.v, 0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7, 7)};
+}
+PRIMUS_INLINE F16 swap_pairs(F16 t) {
+  return {__builtin_shufflevector(t.v, t.v, 1, 0, 3, 2, 5, 4, 7, 6, 9, 8, 11, 10, 13, 12, 15, 14)};
+}
+
+template <class X>
+struct InterleavedBody {
+  static PRIMUS_INLINE void run(const Heads<X>& a, const float* cos, const float* sin, float sign) {
+    const F16 alternate = {f32x16{-1, 1, -1, 1, -1, 1, -1, 1, -1, 1, -1, 1, -1, 1, -1, 1}};
+    for (int64_t i = 0; i < a.half; i += kLanes / 2) {
+      const int64_t n = std::min(kLanes / 2, a.half - i);
+      const F16 c = twice(load_first(cos + i, n));
+      const F16 s = twice(load_first(sin + i, n)) * alternate * splat(sign);
+      for (int64_t h = 0; h < a.num_heads; ++h) {
+        const F16 x = read(a.x + h * a.x_stride + 2 * i, 2 * n);
+        write(a.y + h * a.y_stride + 2 * i, x * c + swap_pairs(x) * s, 2 * n);
+      }
+    }
+  }
+};
+
+}  // namespace
+
+}  // namespace simd
+
+namespace {
+
+double scaled_frequency(const RopeOptions& options, double w) {
+  switch (options.scaling) {
+    case RopeScaling::None: return w;
+    case RopeScaling::Linear: return w / options.factor;
+    case RopeScaling::Llama3: break;
+  }
+  const double original = static_cast<double>(options.original_positions);
+  const double wavelength = 2 * M_PI / w;
+  if (wavelength > original / options.low_frequency_factor) return w / options.factor;
+  if (wavelength < original / options.high_frequency_factor) return w;
+  const double t = (original / wavelength - options.low_frequency_factor) /
+                   (options.high_frequency_factor - options.low_frequency_factor);
+  return (1 - t) * w / options.factor + t * w;
+}
+
+int64_t position_of(const at::Tensor& positions, int64_t token, int64_t default_position) {
+  if (!positions.defined()) return default_position;
+  return positions.scalar_type() == at::kInt ? pointer<int32_t>(positions)[token] : pointer<int64_t>(positions)[token];
+}
+
+template <class X>
+void copy_rest(const simd::Heads<X>& a) {
+  if (a.x == a.y || a.width == 2 * a.half) return;
+  for (int64_t h = 0; h < a.num_heads; ++h) {
+    std::memcpy(a.y + h * a.y_stride + 2 * a.half, a.x + h * a.x_stride + 2 * a.half,
+                static_cast<size_t>(a.width - 2 * a.half) * sizeof(X));
+  }
+}
+
+}  // namespace
+
+std::tuple<at::Tensor, at::Tensor> rope_table(const RopeOptions& options) {
+  PRIMUS_CHECK(options.rotary_dim >= 2 && options.rotary_dim % 2 == 0, "rope: the rotary width must be even");
+  PRIMUS_CHECK(options.num_positions >= 0 && options.base > 0 && options.factor > 0, "rope: positions, base, factor");
+  const int64_t half = options.rotary_dim / 2;
+  at::Tensor cos = at::empty({options.num_positions, half}, at::kFloat);
+  at::Tensor sin = at::empty_like(cos);
+  std::vector<double> frequency;
+  for (int64_t i = 0; i < half; ++i) {
+    const double exponent = -2.0 * static_cast<double>(i) / static_cast<double>(options.rotary_dim);
+    frequency.push_back(scaled_frequency(options, std::pow(options.base, exponent)));
+  }
+  float* cos_data = pointer<float>(cos);
+  float* sin_data = pointer<float>(sin);
+  for (int64_t position = 0; position < options.num_positions; ++position) {
+    for (int64_t i = 0; i < half; ++i) {
+      const double angle = static_cast<double>(position) * frequency[static_cast<size_t>(i)];
+      cos_data[position * half + i] = static_cast<float>(std::cos(angle));
+      sin_data[position * half + i] = static_cast<float>(std::sin(angle));
+    }
+  }
+  return {cos, sin};
+}
+
+void rope_apply(at::Tensor y, const at::Tensor& x, const at::Tensor& cos_any, const at::Tensor& sin_any,
+                const at::Tensor& positions_any, int64_t start_position, RopeLayout layout, RopeDirection direction) {
+  PRIMUS_CHECK(x.dim() == 4 && y.sizes() == x.sizes() && y.scalar_type() == x.scalar_type(), "rope: [B,T,H,D] twice");
+  PRIMUS_CHECK(2 * cos_any.size(1) <= x.size(3) && sin_any.sizes() == cos_any.sizes(), "rope: table wider than the head");
+  PRIMUS_CHECK(!positions_any.defined() || positions_any.numel() == x.size(0) * x.size(1), "rope: positions are [B,T]");
+  if (!is_fast(x)) {
+    reference::rope_apply(y, x, cos_any, sin_any, positions_any, start_position, layout, direction);
+    return;
+  }
+  PRIMUS_CHECK((x.stride(3) == 1 && y.stride(3) == 1) || x.size(3) == 1, "rope: the head dim must be dense");
+  const at::Tensor cos = cos_any.contiguous();
+  const at::Tensor sin = sin_any.contiguous();
+  const at::Tensor positions = positions_any.defined() ? positions_any.contiguous() : positions_any;
+  const int64_t num_tokens = x.size(1);
+  const int64_t half = cos.size(1);
+  const float* cos_data = pointer<float>(cos);
+  const float* sin_data = pointer<float>(sin);
+  const float sign = direction == RopeDirection::Forward ? 1.0F : -1.0F;
+  with_element(x.scalar_type(), [&](auto element) {
+    using X = decltype(element);
+    const X* x_data = pointer<X>(x);
+    X* y_data = pointer<X>(y);
+    parallel_ranges(x.size(0) * num_tokens, min_rows(x.size(2) * x.size(3)), [&](int64_t begin, int64_t end) {
+      for (int64_t token = begin; token < end; ++token) {
+        const int64_t b = token / num_tokens;
+        const int64_t t = token % num_tokens;
+        const int64_t position = position_of(positions, token, start_position + t);
+        PRIMUS_CHECK(position >= 0 && position < cos.size(0), "rope: a position outside the table");
+        const simd::Heads<X> heads{x_data + b * x.stride(0) + t * x.stride(1), y_data + b * y.stride(0) + t * y.stride(1),
+                                   x.size(2), x.stride(2), y.stride(2), x.size(3), half};
+        if (layout == RopeLayout::HalfRotate) {
+          simd::run_best<simd::HalfRotateBody<X>, const simd::Heads<X>&>(heads, cos_data + position * half,
+                                                                         sin_data + position * half, sign);
+        } else {
+          simd::run_best<simd::InterleavedBody<X>, const simd::Heads<X>&>(heads, cos_data + position * half,
+                                                                          sin_data + position * half, sign);
+        }
+        copy_rest(heads);
+      }
+    });
+  });
+}
+
+}  // namespace primus::kernels

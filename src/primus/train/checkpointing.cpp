@@ -1,0 +1,171 @@
+#include "primus/train/checkpointing.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "primus/tensor/runtime.h"
+
+namespace primus::train {
+
+namespace {
+
+// The part of `tensor` (owned rows of the parameter) that lies in one piece, as a box of the piece.
+void append_piece_shards(std::vector<ckpt::NamedShard>& shards, const std::string& prefix, const nn::Parameter& parameter,
+                         const at::Tensor& tensor) {
+  int64_t piece_begin = 0;
+  for (const nn::Piece& piece : parameter.pieces()) {
+    const int64_t piece_end = piece_begin + piece.num_rows;
+    const int64_t begin = std::max(piece_begin, parameter.owned_begin());
+    const int64_t end = std::min(piece_end, parameter.owned_end());
+    if (begin < end) {
+      std::vector<int64_t> shape = parameter.shape();
+      shape.front() = piece.num_rows;
+      std::vector<int64_t> offset(shape.size(), 0);
+      offset.front() = begin - piece_begin;
+      shards.push_back({.name = prefix + piece.name, .global_shape = shape, .offset = offset,
+                        .data = tensor.narrow(0, begin - parameter.owned_begin(), end - begin)});
+    }
+    piece_begin = piece_end;
+  }
+}
+
+Json order_json(const data::OrderRule& rule) {
+  return {{"cyclic", rule.order == spec::LoaderOrder::Cyclic},
+          {"shard_per_rank", rule.shard_per_rank},
+          {"micro_batch_size", rule.micro_batch_size},
+          {"num_ranks", rule.num_ranks}};
+}
+
+data::OrderRule order_from_json(const Json& json) {
+  return {.order = json.at("cyclic").get<bool>() ? spec::LoaderOrder::Cyclic : spec::LoaderOrder::Single,
+          .shard_per_rank = json.at("shard_per_rank").get<bool>(),
+          .micro_batch_size = json.at("micro_batch_size").get<int64_t>(),
+          .num_ranks = json.at("num_ranks").get<int64_t>()};
+}
+
+const char* name_of(spec::Dtype dtype) {
+  switch (dtype) {
+    case spec::Dtype::Float32: return "fp32";
+    case spec::Dtype::BFloat16: return "bf16";
+    case spec::Dtype::Float16: return "fp16";
+  }
+  return "fp32";
+}
+
+}  // namespace
+
+std::vector<ckpt::NamedShard> shards_of(Trainer& trainer) {
+  std::vector<ckpt::NamedShard> shards;
+  const std::vector<nn::Parameter*> parameters = trainer.model.parameters();
+  for (size_t i = 0; i < parameters.size(); ++i) {
+    const nn::Parameter& parameter = *parameters[i];
+    // Without a sharded optimizer every rank holds the same; rank 0 writes it.
+    const bool whole = parameter.owned_begin() == 0 && parameter.owned_end() == parameter.shape().front();
+    const bool sharded = trainer.spec.optimizer.shard_state && trainer.group.size() > 1;
+    if (whole && !sharded && trainer.group.rank() != 0) continue;
+    append_piece_shards(shards, "master.", parameter, parameter.owned_master());
+    for (const auto& [name, tensor] : trainer.optimizer->state(i)) {
+      append_piece_shards(shards, fmt::format("optimizer.{}.", name), parameter, tensor);
+    }
+  }
+  return shards;
+}
+
+Json model_fingerprint(const spec::Model& model) {
+  Json layers = Json::array();
+  for (const spec::LayerSpec& layer : model.layers) {
+    const spec::Attention& a = layer.attention;
+    layers.push_back({{"heads", a.num_heads},
+                      {"kv_heads", a.num_kv_heads},
+                      {"head_dim", a.head_dim},
+                      {"qkv_bias", a.qkv_bias},
+                      {"out_bias", a.out_bias},
+                      {"rope_base", a.rope ? Json(a.rope->base) : Json(nullptr)},
+                      {"ffn_size", layer.mlp.ffn_size},
+                      {"activation", static_cast<int>(layer.mlp.activation)},
+                      {"gated", layer.mlp.gated},
+                      {"mlp_bias", layer.mlp.bias},
+                      {"layer_norm", layer.input_norm.kind == spec::NormKind::LayerNorm}});
+  }
+  return {{"hidden_size", model.hidden_size},
+          {"vocab_size", model.vocab_size},
+          {"num_layers", model.layers.size()},
+          {"tied_embeddings", model.tied_embeddings},
+          {"learned_positions", model.learned_positions ? Json(model.max_positions) : Json(nullptr)},
+          {"layers", layers}};
+}
+
+ckpt::SaveRequest save_request(Trainer& trainer) {
+  hub::CheckpointState state;
+  state.step = trainer.state.step;
+  state.consumed_samples = trainer.state.consumed_samples;
+  state.consumed_tokens = trainer.state.consumed_tokens;
+  state.seed = static_cast<uint64_t>(trainer.spec.seed);
+  state.model = model_fingerprint(trainer.spec.model);
+  state.layout = {{"data_parallel", trainer.group.size()}};
+  state.extra = {{"train_state", to_json(trainer.state)},
+                 {"loss_scaler", trainer.loss_scaler.state()},
+                 {"optimizer_updates", trainer.optimizer->num_updates()},
+                 {"sample_order", order_json(trainer.order_rule)},
+                 {"attention_route", trainer.machine.routes.attention.to_string()}};
+  state.precision = name_of(trainer.spec.precision.compute);
+  state.gemm_route = trainer.machine.routes.gemm.to_string();
+  state.torch_version = tensor::versions();
+  return {.state = std::move(state), .shards = shards_of(trainer)};
+}
+
+namespace {
+
+// Every owned row, also those that another rank writes: what this rank must read.
+std::vector<ckpt::NamedShard> destinations(Trainer& trainer, bool with_optimizer) {
+  std::vector<ckpt::NamedShard> shards;
+  const std::vector<nn::Parameter*> parameters = trainer.model.parameters();
+  for (size_t i = 0; i < parameters.size(); ++i) {
+    append_piece_shards(shards, "master.", *parameters[i], parameters[i]->owned_master());
+    if (!with_optimizer) continue;
+    for (const auto& [name, tensor] : trainer.optimizer->state(i)) {
+      append_piece_shards(shards, fmt::format("optimizer.{}.", name), *parameters[i], tensor);
+    }
+  }
+  return shards;
+}
+
+// A resume computes with the routines of the run that it continues: others round differently.
+void take_routes(Trainer& trainer, const hub::CheckpointState& state) {
+  const Result<kernels::GemmRoute> gemm = kernels::GemmRoute::parse(state.gemm_route);
+  const Result<kernels::AttentionRoute> attention =
+      kernels::AttentionRoute::parse(state.extra.at("attention_route").get<std::string>());
+  if (gemm.ok() && attention.ok()) {
+    trainer.machine.routes = {.gemm = *gemm, .attention = *attention};
+  } else {
+    trainer.log.warning("this version has not the routines that the checkpoint was computed with (" + state.gemm_route +
+                        "): losses go on, but not bit by bit");
+  }
+  if (state.torch_version != tensor::versions()) {
+    trainer.log.warning("the checkpoint was computed with " + state.torch_version + ", this is " + tensor::versions() +
+                        ": losses go on, but not bit by bit");
+  }
+}
+
+}  // namespace
+
+void restore(Trainer& trainer, const hub::FoundCheckpoint& checkpoint, bool weights_only) {
+  const bool with_optimizer = !weights_only && trainer.spec.checkpoint.load_optimizer;
+  const ckpt::LoadReport report = value_or_throw(
+      ckpt::load(checkpoint, destinations(trainer, with_optimizer), {.model = model_fingerprint(trainer.spec.model)}));
+  for (nn::Parameter* parameter : trainer.model.parameters()) parameter->refresh_compute();
+  trainer.data_parallel->gather_updated_rows();
+  const hub::CheckpointState& state = checkpoint.manifest.state;
+  trainer.log.info(fmt::format("loaded {} tensors ({:.1f} MB) of step {} from {}{}", report.num_tensors,
+                               static_cast<double>(report.num_bytes) / 1e6, state.step, checkpoint.path.string(),
+                               weights_only ? "; weights only: step, optimizer and random streams start fresh" : ""));
+  if (weights_only) return;
+  take_routes(trainer, state);
+  trainer.state = train_state_from_json(state.extra.at("train_state"));
+  trainer.loss_scaler.restore(state.extra.at("loss_scaler"));
+  if (with_optimizer) trainer.optimizer->set_num_updates(state.extra.at("optimizer_updates").get<int64_t>());
+  trainer.order_rule = order_from_json(state.extra.at("sample_order"));
+}
+
+}  // namespace primus::train

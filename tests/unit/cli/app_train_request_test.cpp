@@ -1,0 +1,87 @@
+#include <gmock/gmock.h>
+#include <sstream>
+
+#include "primus/base/error.h"
+#include "primus/cli/train_request.h"
+
+namespace primus::cli {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+class TrainRequestTest : public testing::Test {
+ protected:
+  std::optional<TrainRequest> read(std::vector<std::string> arguments) {
+    Context context;
+    context.arguments = std::move(arguments);
+    context.out = &out_;
+    context.err = &err_;
+    return read_train_request(context);
+  }
+  std::string refusal(std::vector<std::string> arguments) {
+    try {
+      read(std::move(arguments));
+    } catch (const InputError& error) {
+      return error.what();
+    }
+    ADD_FAILURE() << "was accepted";
+    return "";
+  }
+  std::ostringstream out_, err_;
+};
+
+TEST_F(TrainRequestTest, TakesItsOwnOptionsWhereverTheyStand) {
+  const auto request = read({"pretrain", "--lr", "3e-5", "--nproc=3", "seed=7", "--config", "my run.yaml",
+                             "--resume=must", "--overwrite", "--flag"});
+  ASSERT_TRUE(request);
+  EXPECT_EQ(request->config, "my run.yaml");
+  EXPECT_EQ(request->nproc, 3);
+  EXPECT_EQ(request->resume, "must");
+  EXPECT_TRUE(request->overwrite);
+  EXPECT_FALSE(request->dry_run);
+  EXPECT_THAT(request->overrides, ElementsAre("--lr", "3e-5", "seed=7", "--flag"));
+}
+
+TEST_F(TrainRequestTest, KeepsOverridesByteByByteAndInOrder) {
+  const auto request = read({"pretrain", "--config", "f", "--a", "my run", "--b", "x*y", "--c=", "--d", "-1", "e.f=g=h",
+                             "--i", "-1e-5", "--a", "", "--j=--k"});
+  EXPECT_THAT(request->overrides, ElementsAre("--a", "my run", "--b", "x*y", "--c=", "--d", "-1", "e.f=g=h", "--i",
+                                              "-1e-5", "--a", "", "--j=--k"));
+}
+
+TEST_F(TrainRequestTest, RanksGetEverythingButWhatOnlyTheLauncherReads) {
+  const auto request = read({"pretrain", "--nproc", "2", "--config", "f", "--dry-run", "--format=json", "--resume",
+                             "auto", "--proxy", "--lr", "1"});
+  EXPECT_TRUE(request->dry_run);
+  EXPECT_TRUE(request->proxy);
+  EXPECT_EQ(request->format, "json");
+  EXPECT_THAT(request->for_ranks, ElementsAre("--config", "f", "--resume", "auto", "--proxy", "--lr", "1"));
+}
+
+TEST_F(TrainRequestTest, WithoutOverridesThereAreNone) {
+  EXPECT_THAT(read({"pretrain", "--config", "f"})->overrides, IsEmpty());
+}
+
+TEST_F(TrainRequestTest, RefusesWhatIsMissingOrWrong) {
+  EXPECT_THAT(refusal({}), HasSubstr("the kind of training is missing"));
+  EXPECT_THAT(refusal({"--config", "f"}), HasSubstr("the kind of training is missing"));
+  EXPECT_THAT(refusal({"pretrian", "--config", "f"}), HasSubstr("did you mean 'pretrain'?"));
+  EXPECT_THAT(refusal({"posttrain", "--config", "f"}), HasSubstr("not built yet"));
+  EXPECT_THAT(refusal({"pretrain"}), HasSubstr("--config"));
+  EXPECT_THAT(refusal({"pretrain", "--config", "f", "--nproc", "none"}), HasSubstr("--nproc"));
+  EXPECT_THAT(refusal({"pretrain", "--config", "f", "--nproc", "0"}), HasSubstr("--nproc"));
+  EXPECT_THAT(refusal({"pretrain", "--config", "f", "--resume", "yes"}), HasSubstr("--resume"));
+}
+
+TEST_F(TrainRequestTest, HelpNamesEveryOption) {
+  EXPECT_FALSE(read({"--help"}));
+  EXPECT_FALSE(read({"pretrain", "--help"}));
+  for (const char* option : {"--config", "--nproc", "--resume", "--overwrite", "--proxy", "--presets", "--dry-run"}) {
+    EXPECT_THAT(out_.str(), HasSubstr(option));
+  }
+}
+
+}  // namespace
+}  // namespace primus::cli
