@@ -11,7 +11,8 @@ import pathlib
 import re
 import sys
 
-from rooms import ROOT, layers
+sys.dont_write_bytecode = True  # no cache folder among the sources
+from rooms import ROOT, layers  # noqa: E402
 
 DUPLICATE_LINES = 6
 CODE = {".h", ".cpp", ".c"}

@@ -28,6 +28,7 @@ threads=$(sed -n 's/^OMP_NUM_THREADS=//p' "$work/env")
 [ "$threads" -ge 1 ] && { [ $((threads * 2)) -le "$(nproc)" ] || [ "$threads" = 1 ]; } || die "$threads threads"
 [ "$(grep -c '^launch: [0-9]* rank' "$work/err")" = 1 ] || die "the layout is to be printed once"
 
+rm -rf "$work/output"  # another experiment in the same folder would be refused
 ranks=$(($(nproc) + 1))
 stub 'exit 0'
 train --nproc $ranks --global_batch_size $((2 * ranks)) || die "more ranks than cores"

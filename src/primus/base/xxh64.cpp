@@ -24,9 +24,13 @@ uint64_t read(const std::byte* bytes) {
   return word;
 }
 
-uint64_t round(uint64_t lane, uint64_t input) { return std::rotl(lane + input * kPrime2, 31) * kPrime1; }
+uint64_t round(uint64_t lane, uint64_t input) {
+  return std::rotl(lane + input * kPrime2, 31) * kPrime1;
+}
 
-uint64_t merge(uint64_t hash, uint64_t lane) { return (hash ^ round(0, lane)) * kPrime1 + kPrime4; }
+uint64_t merge(uint64_t hash, uint64_t lane) {
+  return (hash ^ round(0, lane)) * kPrime1 + kPrime4;
+}
 
 uint64_t avalanche(uint64_t hash) {
   hash = (hash ^ hash >> 33) * kPrime2;
@@ -77,7 +81,8 @@ uint64_t Xxh64::value() const {
   hash += num_bytes_;
   const std::byte* next = rest_.data();
   size_t left = num_rest_;
-  for (; left >= 8; left -= 8, next += 8) hash = std::rotl(hash ^ round(0, read<uint64_t>(next)), 27) * kPrime1 + kPrime4;
+  for (; left >= 8; left -= 8, next += 8)
+    hash = std::rotl(hash ^ round(0, read<uint64_t>(next)), 27) * kPrime1 + kPrime4;
   if (left >= 4) {
     hash = std::rotl(hash ^ read<uint32_t>(next) * kPrime1, 23) * kPrime2 + kPrime3;
     left -= 4;

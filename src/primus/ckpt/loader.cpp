@@ -2,11 +2,10 @@
 
 #include <algorithm>
 #include <atomic>
+#include <fmt/format.h>
 #include <map>
 #include <mutex>
 #include <set>
-
-#include <fmt/format.h>
 
 #include "primus/base/check.h"
 #include "primus/base/strings.h"
@@ -36,7 +35,8 @@ const hub::CheckpointTensor* find_tensor(const hub::Manifest& manifest, const st
   return found != manifest.tensors.end() && found->name == name ? &*found : nullptr;
 }
 
-Diagnostic mismatch(const fs::path& place, const std::string& name, std::string message, std::string found, std::string wanted) {
+Diagnostic mismatch(const fs::path& place, const std::string& name, std::string message, std::string found,
+                    std::string wanted) {
   Diagnostic finding = error_at({place.string()}, std::move(message));
   finding.key = printable_ascii(name);
   finding.found = std::move(found);
@@ -51,7 +51,8 @@ Diagnostics compare(const hub::FoundCheckpoint& checkpoint, const std::vector<Na
   for (const hub::CheckpointTensor& tensor : checkpoint.manifest.tensors) names.push_back(tensor.name);
   for (const NamedShard& wanted : destinations) {
     PRIMUS_CHECK(wanted.data.is_cpu() && wanted.data.is_contiguous(), "a destination must be a contiguous CPU tensor");
-    const std::string what = fmt::format("{} {}", to_string(dtype_of(wanted.data)), hub::format_shape(wanted.global_shape));
+    const std::string what =
+        fmt::format("{} {}", to_string(dtype_of(wanted.data)), hub::format_shape(wanted.global_shape));
     const hub::CheckpointTensor* tensor = find_tensor(checkpoint.manifest, wanted.name);
     if (tensor == nullptr) {
       Diagnostic finding = mismatch(checkpoint.path, wanted.name, "the checkpoint lacks this tensor", "", what);
@@ -59,7 +60,8 @@ Diagnostics compare(const hub::FoundCheckpoint& checkpoint, const std::vector<Na
       findings.push_back(std::move(finding));
     } else if (tensor->dtype != dtype_of(wanted.data) || tensor->shape != wanted.global_shape) {
       findings.push_back(mismatch(checkpoint.path, wanted.name, "the tensor in the checkpoint is another one",
-                                  fmt::format("{} {}", to_string(tensor->dtype), hub::format_shape(tensor->shape)), what));
+                                  fmt::format("{} {}", to_string(tensor->dtype), hub::format_shape(tensor->shape)),
+                                  what));
     } else {
       const std::string fault = hub::outside_fault(wanted.global_shape, box_of(wanted));
       PRIMUS_CHECK(fault.empty(), "destination " + wanted.name + ": " + fault);
@@ -136,7 +138,8 @@ Diagnostics read_all(const std::vector<Source>& sources, const hub::CheckpointRe
 Result<LoadReport> load(const hub::FoundCheckpoint& checkpoint, const std::vector<NamedShard>& destinations,
                         const LoadOptions& options) {
   if (!options.model.is_null()) {
-    Diagnostics differences = hub::compare_fingerprints(options.model, checkpoint.manifest.state.model, checkpoint.path);
+    Diagnostics differences =
+        hub::compare_fingerprints(options.model, checkpoint.manifest.state.model, checkpoint.path);
     if (!differences.empty()) return differences;
   }
   if (Diagnostics findings = compare(checkpoint, destinations); !findings.empty()) return findings;

@@ -1,14 +1,13 @@
 #include "primus/ckpt/rank_files.h"
 
 #include <algorithm>
+#include <fmt/format.h>
 #include <fstream>
 #include <functional>
 #include <map>
 #include <optional>
 #include <set>
 #include <thread>
-
-#include <fmt/format.h>
 
 #include "primus/base/error.h"
 #include "primus/base/xxh64.h"
@@ -26,7 +25,9 @@ std::span<const std::byte> bytes_of(const at::Tensor& data) {
   return {static_cast<const std::byte*>(data.const_data_ptr()), data.nbytes()};
 }
 
-fs::path report_path(const SaveFolders& folders, int rank) { return folders.partial / fmt::format("rank-{}.json", rank); }
+fs::path report_path(const SaveFolders& folders, int rank) {
+  return folders.partial / fmt::format("rank-{}.json", rank);
+}
 
 void write_file(const fs::path& folder, const std::string& file_name, const std::vector<const NamedShard*>& shards,
                 hub::Manifest& part) {
@@ -109,7 +110,8 @@ void write_report(const SaveFolders& folders, int rank, const hub::Manifest& par
   write_file_atomic(report_path(folders, rank), dump_json(to_json(part)));
 }
 
-std::vector<hub::Manifest> collect_reports(const SaveFolders& folders, int world_size, std::chrono::milliseconds timeout) {
+std::vector<hub::Manifest> collect_reports(const SaveFolders& folders, int world_size,
+                                           std::chrono::milliseconds timeout) {
   std::vector<hub::Manifest> parts;
   for (int rank = 1; rank < world_size; ++rank) {
     const fs::path path = report_path(folders, rank);
@@ -145,9 +147,9 @@ hub::Manifest merge_parts(hub::Manifest whole, const std::vector<hub::Manifest>&
       const auto [known, is_new] =
           tensors.try_emplace(tensor.name, hub::CheckpointTensor{tensor.name, tensor.dtype, tensor.shape, {}});
       if (known->second.dtype != tensor.dtype || known->second.shape != tensor.shape) {
-        throw RunError(fmt::format("ranks disagree on '{}': {} {} and {} {}", tensor.name, to_string(known->second.dtype),
-                                   hub::format_shape(known->second.shape), to_string(tensor.dtype),
-                                   hub::format_shape(tensor.shape)));
+        throw RunError(fmt::format("ranks disagree on '{}': {} {} and {} {}", tensor.name,
+                                   to_string(known->second.dtype), hub::format_shape(known->second.shape),
+                                   to_string(tensor.dtype), hub::format_shape(tensor.shape)));
       }
       for (hub::CheckpointShard shard : tensor.shards) {
         shard.file += first_file;

@@ -1,6 +1,6 @@
 // What one rank puts into a checkpoint, and how ranks learn of each other's part without a collective: by files in the
-// folder that collects the save. `rank-<r>.json` says that a rank is done; renaming the folder to `.failed-...` says that
-// one gave up (a rename works on a full disk, where no message could be written).
+// folder that collects the save. `rank-<r>.json` says that a rank is done; renaming the folder to `.failed-...` says
+// that one gave up (a rename works on a full disk, where no message could be written).
 #pragma once
 
 #include <chrono>
@@ -26,18 +26,19 @@ struct SaveFolders {
 // Bytes of the shards' data.
 uint64_t total_bytes(const std::vector<NamedShard>& shards);
 
-// Writes model-<rank>.safetensors ("model.*") and optimizer-<rank>.safetensors (the rest), checksums computed on the way.
-// Returns a partial manifest without state. Throws RunError.
+// Writes model-<rank>.safetensors ("model.*") and optimizer-<rank>.safetensors (the rest), checksums computed on the
+// way. Returns a partial manifest without state. Throws RunError.
 hub::Manifest write_rank_files(const fs::path& folder, int rank, const std::vector<NamedShard>& shards);
 
 void write_report(const SaveFolders& folders, int rank, const hub::Manifest& part);
 // Waits for the reports of the ranks 1 .. world_size-1. Throws RunError when a rank gave up or the time is over.
-std::vector<hub::Manifest> collect_reports(const SaveFolders& folders, int world_size, std::chrono::milliseconds timeout);
+std::vector<hub::Manifest> collect_reports(const SaveFolders& folders, int world_size,
+                                           std::chrono::milliseconds timeout);
 // Waits until rank 0 has made the checkpoint complete. Throws as above.
 void await_commit(const SaveFolders& folders, const std::string& save_id, std::chrono::milliseconds timeout);
 
-// Joins the parts of all ranks; `parts` in rank order. Throws RunError when ranks disagree on a tensor or its shards do not
-// fill it exactly once.
+// Joins the parts of all ranks; `parts` in rank order. Throws RunError when ranks disagree on a tensor or its shards do
+// not fill it exactly once.
 hub::Manifest merge_parts(hub::Manifest whole, const std::vector<hub::Manifest>& parts);
 
 // Why a rank gave up this save; empty when none did. Never throws.

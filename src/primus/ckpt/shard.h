@@ -5,15 +5,15 @@
 #include <string>
 #include <vector>
 
-#include <ATen/core/Tensor.h>
-
 #include "primus/hub/box.h"
 #include "primus/hub/dtype.h"
+#include "primus/tensor/prelude.h"
 
 namespace primus::ckpt {
 
 // One box of a globally named tensor. Names: "model.<parameter>", "master.<parameter>",
-// "optimizer.exp_avg.<parameter>", "optimizer.exp_avg_sq.<parameter>"; the parameter's name is the unfused, unsharded one.
+// "optimizer.exp_avg.<parameter>", "optimizer.exp_avg_sq.<parameter>"; the parameter's name is the unfused, unsharded
+// one.
 struct NamedShard {
   std::string name;
   std::vector<int64_t> global_shape;  // whole tensor, unpadded

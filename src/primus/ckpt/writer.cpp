@@ -1,15 +1,13 @@
 #include "primus/ckpt/writer.h"
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <ctime>
-
+#include <fcntl.h>
 #include <fmt/chrono.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include "primus/base/check.h"
 #include "primus/base/error.h"
@@ -27,16 +25,19 @@ void check_space(const SaveFolders& folders, uint64_t needed_bytes) {
   if (!code && space.available < needed_bytes) throw RunError("not enough space on the disk");
 }
 
-std::string describe_failure(const SaveFolders& folders, int64_t step, uint64_t needed_bytes, const std::string& reason) {
+std::string describe_failure(const SaveFolders& folders, int64_t step, uint64_t needed_bytes,
+                             const std::string& reason) {
   std::error_code code;
   const fs::space_info space = fs::space(folders.checkpoints, code);
   const std::string free = code ? "?" : format_bytes(static_cast<double>(space.available));
-  return fmt::format("the checkpoint of step {} was not saved: {} (this rank's part needs {}, free in '{}': {}); earlier checkpoints are untouched",
-                     step, reason, format_bytes(static_cast<double>(needed_bytes)), folders.checkpoints.string(), free);
+  return fmt::format(
+      "the checkpoint of step {} was not saved: {} (this rank's part needs {}, free in '{}': {}); earlier checkpoints "
+      "are untouched",
+      step, reason, format_bytes(static_cast<double>(needed_bytes)), folders.checkpoints.string(), free);
 }
 
-// Gives the complete folder its final name. A checkpoint that has the name already (an earlier run's, saved again after it
-// went back) changes places with it, so that there is no moment without one.
+// Gives the complete folder its final name. A checkpoint that has the name already (an earlier run's, saved again after
+// it went back) changes places with it, so that there is no moment without one.
 void commit(const SaveFolders& folders) {
   fault_point("rename", folders.final);
   std::error_code code;
@@ -59,7 +60,8 @@ Diagnostics tidy_up(const SaveFolders& folders, const hub::Retention& retention,
     std::error_code code;
     if (fs::exists(folders.partial, code)) hub::remove_checkpoint(folders.partial);
     for (const int64_t step : hub::apply_retention(folders.checkpoints, retention, saved_step)) {
-      Diagnostic note = error_at({folders.checkpoints.string()}, fmt::format("removed the checkpoint of step {}", step));
+      Diagnostic note =
+          error_at({folders.checkpoints.string()}, fmt::format("removed the checkpoint of step {}", step));
       note.severity = Severity::Note;
       notes.push_back(std::move(note));
     }
@@ -78,9 +80,11 @@ hub::Manifest start_manifest(const hub::CheckpointState& state, const std::strin
 }
 
 // Rank 0's share after its own files: all parts, the manifest, the name.
-void complete(const SaveFolders& folders, const WriterOptions& options, hub::Manifest manifest, hub::Manifest own_part) {
+void complete(const SaveFolders& folders, const WriterOptions& options, hub::Manifest manifest,
+              hub::Manifest own_part) {
   std::vector<hub::Manifest> parts = {std::move(own_part)};
-  for (hub::Manifest& part : collect_reports(folders, options.world_size, options.rank_timeout)) parts.push_back(std::move(part));
+  for (hub::Manifest& part : collect_reports(folders, options.world_size, options.rank_timeout))
+    parts.push_back(std::move(part));
   manifest = merge_parts(std::move(manifest), parts);
   const Json json = to_json(manifest);
   if (Result<hub::Manifest> checked = hub::manifest_from_json(json, hub::kManifestName); !checked) {
@@ -96,8 +100,8 @@ void complete(const SaveFolders& folders, const WriterOptions& options, hub::Man
   commit(folders);
 }
 
-SaveReport run_save(const WriterOptions& options, const hub::CheckpointState& state, const std::vector<NamedShard>& shards,
-                    const std::string& save_id) {
+SaveReport run_save(const WriterOptions& options, const hub::CheckpointState& state,
+                    const std::vector<NamedShard>& shards, const std::string& save_id) {
   const auto start = std::chrono::steady_clock::now();
   const SaveFolders folders(options.checkpoints, state.step, save_id);
   const uint64_t needed_bytes = total_bytes(shards);
@@ -206,10 +210,9 @@ void Writer::save(const SaveRequest& request) {
     last_report_ = run_save(options_, request.state, request.shards, save_id);
     return;
   }
-  running_ = std::async(std::launch::async,
-                        [options = options_, state = request.state, shards = snapshot(request.shards), save_id] {
-                          return run_save(options, state, shards, save_id);
-                        });
+  running_ =
+      std::async(std::launch::async, [options = options_, state = request.state, shards = snapshot(request.shards),
+                                      save_id] { return run_save(options, state, shards, save_id); });
 }
 
 void Writer::wait() {

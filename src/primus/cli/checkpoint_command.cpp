@@ -1,8 +1,7 @@
 // checkpoint list | verify: what a run has saved, and whether it is whole.
-#include <fmt/format.h>
-
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <fmt/format.h>
 #include <ostream>
 
 #include "primus/base/check.h"
@@ -68,12 +67,13 @@ void print_table(const std::vector<hub::CheckpointListing>& listings, std::ostre
       when = printable_ascii(listing.manifest->created);
       if (listing.complete()) {
         const std::string axes = layout_text(listing.manifest->state.layout);
-        layout = fmt::format("{} rank{}{}{}", listing.manifest->world_size, listing.manifest->world_size == 1 ? "" : "s",
-                             axes.empty() ? "" : ": ", axes);
+        layout = fmt::format("{} rank{}{}{}", listing.manifest->world_size,
+                             listing.manifest->world_size == 1 ? "" : "s", axes.empty() ? "" : ": ", axes);
       }
     }
     out << fmt::format("{:>10}  {:<20}  {:>10}  {:<8}  {}\n", listing.step, when,
-                       format_bytes(static_cast<double>(listing.size_bytes)), listing.complete() ? "yes" : "NO", layout);
+                       format_bytes(static_cast<double>(listing.size_bytes)), listing.complete() ? "yes" : "NO",
+                       layout);
   }
 }
 
@@ -100,7 +100,8 @@ struct Target {
 std::vector<Target> targets_of(const std::string& run, const std::string& path) {
   std::error_code code;
   if (run.empty() == path.empty()) throw bad_path("command line", "nothing to verify", "either --run DIR or PATH");
-  if (!path.empty() && !fs::is_directory(path, code)) throw bad_path(path, "no such folder", "the folder of a checkpoint");
+  if (!path.empty() && !fs::is_directory(path, code))
+    throw bad_path(path, "no such folder", "the folder of a checkpoint");
   const std::string name = (fs::path(path) / "").parent_path().filename().string();  // also behind a closing slash
   if (name.starts_with("step_")) return {{path, ""}};
   if (!path.empty() && fs::exists(fs::path(path) / hub::kManifestName, code)) return {{path, ""}};

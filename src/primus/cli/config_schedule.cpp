@@ -33,7 +33,8 @@ struct Request {
 std::vector<size_t> picked(size_t count, size_t most) {
   std::vector<size_t> steps;
   const double stride = std::max(1.0, static_cast<double>(count - 1) / static_cast<double>(most - 1));
-  for (double at = 0; at < static_cast<double>(count) - 0.5; at += stride) steps.push_back(static_cast<size_t>(std::llround(at)));
+  for (double at = 0; at < static_cast<double>(count) - 0.5; at += stride)
+    steps.push_back(static_cast<size_t>(std::llround(at)));
   if (!steps.empty() && steps.back() != count - 1) steps.push_back(count - 1);
   return steps;
 }
@@ -50,7 +51,8 @@ void print_json(const std::vector<StepValues>& values, std::ostream& out) {
 }
 
 void print_table(const std::vector<StepValues>& values, std::ostream& out) {
-  out << fmt::format("{:>9}  {:>12}  {:>12}  {:>12}  {:>14}\n", "step", "lr", "weight decay", "global batch", "samples");
+  out << fmt::format("{:>9}  {:>12}  {:>12}  {:>12}  {:>14}\n", "step", "lr", "weight decay", "global batch",
+                     "samples");
   const std::vector<size_t> rows = picked(values.size(), kMostRows);
   for (const size_t row : rows) {
     const StepValues& v = values[row];
@@ -93,7 +95,8 @@ std::string panel(const std::vector<StepValues>& values, const Curve& curve, dou
     svg += fmt::format("<text x='{}' y='{}' class='right'>{:.4g}</text>\n", kLeft - 8, middle + 4, low);
   }
   svg += fmt::format("<text x='{}' y='{}'>step {}</text>\n", kLeft, top + kHeight + 16, values.front().step);
-  svg += fmt::format("<text x='{}' y='{}' class='right'>{}</text>\n", kLeft + kWidth, top + kHeight + 16, values.back().step);
+  svg += fmt::format("<text x='{}' y='{}' class='right'>{}</text>\n", kLeft + kWidth, top + kHeight + 16,
+                     values.back().step);
   return svg;
 }
 
@@ -120,13 +123,15 @@ void print_svg(const std::vector<StepValues>& values, std::ostream& out) {
 ExitCode run_config_schedule(Context& context) {
   std::vector<std::string> arguments = context.arguments;
   if (!arguments.empty() && arguments.front() == "schedule") arguments.erase(arguments.begin());
-  CLI::App app("learning rate, weight decay and batch size of every step, without training\n"
-               "config schedule --config F [--format table|json|svg] [--proxy] [overrides]",
-               "config schedule");
+  CLI::App app(
+      "learning rate, weight decay and batch size of every step, without training\n"
+      "config schedule --config F [--format table|json|svg] [--proxy] [overrides]",
+      "config schedule");
   app.allow_extras();
   Request request;
   app.add_option("--config", request.config, "the experiment file")->required();
-  app.add_option("--format", request.format, "table (default), json or svg")->check(CLI::IsMember({"table", "text", "json", "svg"}));
+  app.add_option("--format", request.format, "table (default), json or svg")
+      ->check(CLI::IsMember({"table", "text", "json", "svg"}));
   app.add_option("--presets", request.presets, "use DIR's primus/configs and examples");
   app.add_option("--module", request.module, "the module that is trained");
   app.add_flag("--proxy", request.proxy, "of the experiment shrunk by --proxy");

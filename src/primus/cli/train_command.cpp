@@ -6,16 +6,17 @@
 
 #include "primus/base/error.h"
 #include "primus/base/json.h"
+#include "primus/base/log.h"
 #include "primus/base/strings.h"
 #include "primus/cli/app.h"
+#include "primus/cli/claim_run.h"
+#include "primus/cli/resolve_run.h"
 #include "primus/cli/train_request.h"
-#include "primus/config/load.h"
-#include "primus/dialect/to_spec.h"
+#include "primus/data/prepare_run.h"
 #include "primus/launch/machine.h"
 #include "primus/launch/port.h"
 #include "primus/launch/supervisor.h"
 #include "primus/launch/world.h"
-#include "primus/spec/run_spec.h"
 
 namespace primus::cli {
 namespace {
@@ -24,22 +25,12 @@ using Variables = std::vector<std::pair<std::string, std::string>>;
 
 // Everything that is known before the first process starts.
 struct Plan {
-  spec::RunSpec run;
-  Variables experiment_env;  // the experiment's own `env:`
+  ResolvedRun resolved;
   launch::World world;
   int num_cores = 1;
 };
 
 // --- planning: no side effects
-
-config::LoadOptions load_options(const TrainRequest& request, const Context& context) {
-  config::LoadOptions options;
-  options.path = request.config;
-  options.command_line_overrides = request.overrides;
-  options.environment = context.environment;
-  options.presets_root = request.presets.empty() ? context.install_root : fs::path(request.presets);
-  return options;
-}
 
 Variables experiment_variables(const config::Experiment& experiment) {
   Variables result;
@@ -76,37 +67,31 @@ launch::World plan_ranks(const TrainRequest& request, const spec::Parallel& layo
 // Everything that is wrong with the experiment, found before any process starts; warnings and notes are printed.
 Plan make_plan(const TrainRequest& request, Context& context) {
   refuse_foreign_launcher(context.environment);
-  auto experiment = config::load_experiment(load_options(request, context));
-  if (!experiment.ok()) throw InputError(experiment.diagnostics());
-
   Plan plan;
   plan.num_cores = launch::available_cores();
-  plan.experiment_env = experiment_variables(*experiment);
-  // The number of ranks follows from the layout, and the batch is checked against the number of ranks: hence twice,
-  // unless the first guess (what the user asked for, else one rank) was right.
+  // The number of ranks follows from the layout, and the batch is checked against the number of ranks: hence a second
+  // time when the first guess (what the user asked for, else one rank) was not right.
   plan.world = plan_ranks(request, {}, context.environment, plan.num_cores);
-  auto run = dialect::to_spec(*experiment, {}, {.world_size = plan.world.world_size()});
-  if (run.ok()) {
-    plan.world = plan_ranks(request, run->parallel, context.environment, plan.num_cores);
-    run = dialect::to_spec(*experiment, {}, {.world_size = plan.world.world_size()});
-  }
-  Diagnostics findings = experiment.diagnostics();
-  findings.insert(findings.end(), run.diagnostics().begin(), run.diagnostics().end());
-  if (!run.ok()) throw InputError(findings);
+  const int guess = plan.world.world_size();
+  plan.resolved = resolve_run(request, context, guess);
+  plan.world = plan_ranks(request, plan.resolved.spec.parallel, context.environment, plan.num_cores);
+  if (plan.world.world_size() != guess) plan.resolved = resolve_run(request, context, plan.world.world_size());
+
+  const Diagnostics& findings = plan.resolved.findings;
   if (!findings.empty()) *context.err << render(findings, context.colour) << "\n";
-  plan.run = std::move(run).value();
+  if (request.proxy) *context.err << "proxy:\n" << dialect::render_proxy(plan.resolved.proxy_changes) << "\n";
   return plan;
 }
 
 // --- starting
 
 fs::path logs_folder(const Plan& plan) {
-  return fs::path(plan.run.identity.run_folder) / "logs";
+  return fs::path(plan.resolved.spec.identity.run_folder) / "logs";
 }
 
 Variables rank_variables(const Plan& plan, int local_rank, const std::string& port) {
   const launch::World& world = plan.world;
-  Variables result = plan.experiment_env;
+  Variables result = experiment_variables(plan.resolved.experiment);
   result.insert(result.end(), {{"RANK", std::to_string(world.node_rank * world.ranks_per_node + local_rank)},
                                {"LOCAL_RANK", std::to_string(local_rank)},
                                {"WORLD_SIZE", std::to_string(world.world_size())},
@@ -158,7 +143,7 @@ void print_dry_run(const TrainRequest& request, const Plan& plan, const Context&
                        {"argv", command.arguments},
                        {"log", command.log_file.string()}});
     }
-    out << dump_json(Json{{"run_folder", plan.run.identity.run_folder},
+    out << dump_json(Json{{"run_folder", plan.resolved.spec.identity.run_folder},
                           {"world_size", plan.world.world_size()},
                           {"threads_per_rank", plan.world.threads_per_rank},
                           {"ranks", ranks}},
@@ -166,7 +151,8 @@ void print_dry_run(const TrainRequest& request, const Plan& plan, const Context&
         << "\n";
     return;
   }
-  out << "run folder: " << plan.run.identity.run_folder << "\n" << plan.world.to_string(plan.num_cores) << "\n";
+  out << "run folder: " << plan.resolved.spec.identity.run_folder << "\n"
+      << plan.world.to_string(plan.num_cores) << "\n";
   for (const auto& command : commands) {
     out << fmt::format("rank {} would be started as:\n ", command.rank);
     for (const auto& [name, value] : command.environment) {
@@ -192,6 +178,24 @@ void read_grace(const Environment& environment, launch::JobOptions& options) {
       std::chrono::milliseconds(static_cast<int64_t>(*seconds * 1000));
 }
 
+// Before the logs are opened, since an earlier run's are moved aside. The decision goes to the ranks: "resume" or
+// "start".
+std::string claim_folder(const TrainRequest& request, const Plan& plan, Context& context) {
+  const track::RunFolderClaim claim = claim_run(request, plan.resolved);
+  for (const auto& note : claim.notes) *context.err << "launch: " << note << "\n";
+  return claim.resume ? "resume" : "start";
+}
+
+// Makes the data files that the experiment says how to make, before any rank waits for them. Ctrl-C ends it; what was
+// done by then is used by the next start.
+void prepare_data(const Plan& plan, const Context& context) {
+  spec::RunSpec run = plan.resolved.spec;
+  data::resolve_paths(run, context.install_root);
+  Logger log;
+  const auto report = value_or_throw(data::prepare_if_missing(run, log, {.environment = context.environment}));
+  if (!report.files.empty()) *context.err << "launch: " << data::describe(report) << "\n";
+}
+
 int start_job(const TrainRequest& request, Plan& plan, Context& context) {
   launch::JobOptions options;
   read_grace(context.environment, options);
@@ -202,9 +206,13 @@ int start_job(const TrainRequest& request, Plan& plan, Context& context) {
                                                        : launch::PortReservation::any_free()));
     plan.world.master_port = port->port();
   }
+  prepare_data(plan, context);
+  Variables claim;
+  if (plan.world.node_rank == 0) claim.emplace_back("PRIMUS_RUN_CLAIM", claim_folder(request, plan, context));
   create_folders(logs_folder(plan));
   options.launcher_log = logs_folder(plan) / "launcher.log";
   options.ranks = rank_commands(request, plan, context, std::to_string(*plan.world.master_port));
+  for (auto& rank : options.ranks) rank.environment.insert(rank.environment.end(), claim.begin(), claim.end());
   context.out->flush();
   context.err->flush();
   return launch::run_job(options);

@@ -12,7 +12,7 @@
 #include "primus/config/override.h"
 #include "primus/config/placeholder.h"
 #include "primus/config/preset.h"
-#include "primus/config/yaml_scalar.h"
+#include "primus/config/surprises.h"
 
 namespace primus::config {
 namespace {
@@ -326,47 +326,9 @@ void ExperimentReader::apply_command_line() {
   apply_overrides(params, module->params.as_map(), diagnostics_);
 }
 
-// ---- what is said about the final values
-
-void note_odd_numbers(const Value& value, const std::string& key, Diagnostics& diagnostics) {
-  const Origin& origin = value.origin();
-  const bool number = value.is_int() || value.is_double();
-  if (!number || origin.layer == Layer::CommandLine || origin.placeholder.size() > 0 || origin.style != Style::Plain)
-    return;
-  if (origin.raw.size() < 2 || (origin.raw.find(':') == std::string::npos && origin.raw.find('0') > 1)) return;
-  const ScalarReading reading = read_plain_scalar(origin.raw);
-  if (!reading.is_octal && !reading.is_sexagesimal) return;
-  Diagnostic odd =
-      warning_at(value.place(), fmt::format("{} is read as {}: YAML 1.1 takes it as {}", origin.raw, describe(value),
-                                            reading.is_octal ? "octal" : "a number to the base of sixty"));
-  odd.key = key;
-  odd.suggestion =
-      reading.is_octal ? "leave out the leading zero, or put it into quotes" : "put it into quotes when it is a text";
-  diagnostics.push_back(std::move(odd));
-}
-
-void note_lost_model_value(const MapEntry& entry, Diagnostics& diagnostics) {
-  if (entry.value.origin().layer != Layer::ModulePreset) return;
-  for (const Value& older : entry.value.hidden()) {
-    if (older.origin().layer != Layer::ModelPreset) continue;
-    if (older.same_data(entry.value)) return;
-    Diagnostic lost{.severity = Severity::Note, .place = older.place()};
-    lost.message =
-        fmt::format("'{}' of the model preset is not used: the module preset sets it too, and wins", entry.key);
-    lost.found =
-        fmt::format("{} here, {} at {}", describe(older), describe(entry.value), entry.value.place().to_string());
-    lost.suggestion = "put the value you want under 'overrides'";
-    diagnostics.push_back(std::move(lost));
-    return;
-  }
-}
-
 void ExperimentReader::finish() {
   for (Module& module : experiment_.modules) {
-    for (const MapEntry& entry : module.params.as_map()) {
-      note_lost_model_value(entry, diagnostics_);
-      note_odd_numbers(entry.value, entry.key, diagnostics_);
-    }
+    for (const MapEntry& entry : module.params.as_map()) note_surprises(entry, diagnostics_);
   }
 }
 

@@ -63,6 +63,87 @@ void warn_about_reading(const std::string& key, const std::string& text, const V
   }
 }
 
+class OverrideParser {
+ public:
+  OverrideParser(const std::vector<std::string>& tokens, Diagnostics& diagnostics)
+      : tokens_(tokens), diagnostics_(diagnostics) {}
+
+  std::vector<Override> parse() {
+    while (at_ < tokens_.size()) parse_one();
+    return std::move(overrides_);
+  }
+
+ private:
+  void parse_one() {
+    const std::string& token = tokens_[at_++];
+    if (!is_valid_utf8(token)) return refuse(token, "the text must be UTF-8");
+    const bool dashed = token.starts_with("--");
+    const size_t begin = dashed ? 2 : 0;
+    const size_t equals = token.find('=');
+    const bool has_value = equals != std::string::npos;
+    const std::string key = token.substr(begin, has_value ? equals - begin : equals);
+    if ((!dashed && !has_value) || !is_key(key)) return refuse_spelling(token, has_value);
+    Override parsed{.key = key, .path = split(key, '.')};
+    if (has_value) {
+      read_value(token.substr(equals + 1), parsed);
+    } else if (at_ < tokens_.size() && !tokens_[at_].starts_with("--")) {
+      const std::string& text = tokens_[at_++];
+      if (!is_valid_utf8(text)) return refuse(token + "=" + text, "the text must be UTF-8");
+      read_value(text, parsed);
+      warn_about_assignment(key, text);
+    } else {
+      parsed.value = Value(true);
+      set_origin(parsed.value, parsed.path, "true");
+    }
+    overrides_.push_back(std::move(parsed));
+  }
+
+  void read_value(const std::string& text, Override& parsed) {
+    parsed.value = type_command_line_text(text);
+    set_origin(parsed.value, parsed.path, text);
+    warn_about_reading(parsed.key, text, parsed.value, diagnostics_);
+  }
+
+  void warn_about_assignment(const std::string& key, const std::string& text) {
+    const size_t equals = text.find('=');
+    if (equals == std::string::npos || !is_key(text.substr(0, equals))) return;
+    Diagnostic found =
+        warning_at(command_line_place(), fmt::format("'{}' is taken as the value of --{}", shown(key, text), key));
+    found.suggestion = fmt::format("write --{}=true before another override", key);
+    diagnostics_.push_back(std::move(found));
+  }
+
+  void refuse_spelling(const std::string& token, bool has_value) {
+    const std::string_view name = std::string_view(token).substr(token.empty() ? 0 : 1, token.find('=') - 1);
+    const bool single_dash = token.starts_with("-") && !token.starts_with("--") && is_key(name);
+    std::string suggestion;
+    if (single_dash) {
+      suggestion = fmt::format("did you mean '--{}'?", name);
+    } else if (token.ends_with(".yaml")) {
+      suggestion = "an experiment is given as --config " + printable_ascii(token);
+    }
+    refuse(token, std::move(suggestion));
+    // The word behind -x is its value, not a second mistake.
+    const bool next_is_value = single_dash && !has_value && at_ < tokens_.size() && !tokens_[at_].starts_with("-") &&
+                               tokens_[at_].find('=') == std::string::npos;
+    if (next_is_value) ++at_;
+  }
+
+  void refuse(const std::string& token, std::string suggestion) {
+    const std::string_view key = std::string_view(token).substr(0, token.find('='));
+    const std::string text = is_secret_key(key) ? std::string(key) + "=" + kMask : printable_ascii(token.substr(0, 80));
+    Diagnostic found = error_at(command_line_place(), fmt::format("'{}' is no override", text));
+    found.expected = "--key value, --key=value, key=value or --flag";
+    found.suggestion = std::move(suggestion);
+    diagnostics_.push_back(std::move(found));
+  }
+
+  const std::vector<std::string>& tokens_;
+  Diagnostics& diagnostics_;
+  std::vector<Override> overrides_;
+  size_t at_ = 0;
+};
+
 }  // namespace
 
 Value type_command_line_text(const std::string& text) {
@@ -82,63 +163,7 @@ Value type_command_line_text(const std::string& text) {
 }
 
 std::vector<Override> parse_overrides(const std::vector<std::string>& tokens, Diagnostics& diagnostics) {
-  std::vector<Override> overrides;
-  const auto refuse = [&diagnostics](const std::string& token, std::string suggestion) {
-    const std::string_view key = std::string_view(token).substr(0, token.find('='));
-    const std::string text = is_secret_key(key) ? std::string(key) + "=" + kMask : printable_ascii(token.substr(0, 80));
-    Diagnostic found = error_at(command_line_place(), fmt::format("'{}' is no override", text));
-    found.expected = "--key value, --key=value, key=value or --flag";
-    found.suggestion = std::move(suggestion);
-    diagnostics.push_back(std::move(found));
-  };
-  for (size_t at = 0; at < tokens.size(); ++at) {
-    const std::string& token = tokens[at];
-    if (!is_valid_utf8(token)) {
-      refuse(token, "the text must be UTF-8");
-      continue;
-    }
-    const bool dashed = token.starts_with("--");
-    const size_t equals = token.find('=');
-    const std::string key =
-        token.substr(dashed ? 2 : 0, equals == std::string::npos ? equals : equals - (dashed ? 2 : 0));
-    if ((!dashed && equals == std::string::npos) || !is_key(key)) {
-      const bool single_dash =
-          token.size() > 1 && token[0] == '-' && !dashed && is_key(std::string_view(token).substr(1));
-      refuse(token, single_dash                ? fmt::format("did you mean '-{}'?", token)
-                    : token.ends_with(".yaml") ? "an experiment is given as --config " + printable_ascii(token)
-                                               : "");
-      const bool takes_next = single_dash && equals == std::string::npos && at + 1 < tokens.size();
-      if (takes_next && !tokens[at + 1].starts_with("-") && tokens[at + 1].find('=') == std::string::npos) ++at;
-      continue;
-    }
-    Override parsed{.key = key, .path = split(key, '.')};
-    if (equals != std::string::npos) {
-      const std::string text = token.substr(equals + 1);
-      parsed.value = type_command_line_text(text);
-      set_origin(parsed.value, parsed.path, text);
-      warn_about_reading(key, text, parsed.value, diagnostics);
-    } else if (at + 1 < tokens.size() && !tokens[at + 1].starts_with("--")) {
-      const std::string& text = tokens[++at];
-      if (!is_valid_utf8(text)) {
-        refuse(token + "=" + text, "the text must be UTF-8");
-        continue;
-      }
-      parsed.value = type_command_line_text(text);
-      set_origin(parsed.value, parsed.path, text);
-      warn_about_reading(key, text, parsed.value, diagnostics);
-      if (const size_t inner = text.find('='); inner != std::string::npos && is_key(text.substr(0, inner))) {
-        Diagnostic found =
-            warning_at(command_line_place(), fmt::format("'{}' is taken as the value of --{}", shown(key, text), key));
-        found.suggestion = fmt::format("write --{}=true before another override", key);
-        diagnostics.push_back(std::move(found));
-      }
-    } else {
-      parsed.value = Value(true);
-      set_origin(parsed.value, parsed.path, "true");
-    }
-    overrides.push_back(std::move(parsed));
-  }
-  return overrides;
+  return OverrideParser(tokens, diagnostics).parse();
 }
 
 void apply_overrides(const std::vector<Override>& overrides, Map& params, Diagnostics& diagnostics) {

@@ -6,8 +6,8 @@
 #include <yaml.h>
 
 #include "primus/base/strings.h"
-#include "primus/config/secret.h"
 #include "primus/config/yaml_scalar.h"
+#include "primus/config/yaml_syntax_error.h"
 
 namespace primus::config {
 namespace {
@@ -83,7 +83,6 @@ class TreeReader {
   void add_error(const yaml_mark_t& mark, std::string message, std::string suggestion = {});
   [[noreturn]] void fail(const yaml_mark_t& mark, std::string message, std::string suggestion = {});
   [[noreturn]] void fail_syntax();
-  std::string_view line_text(size_t line) const;
 
   Value read_node(int depth);
   Value read_content(int depth);
@@ -130,53 +129,8 @@ void TreeReader::fail(const yaml_mark_t& mark, std::string message, std::string 
   throw Unreadable{};
 }
 
-std::string_view TreeReader::line_text(size_t line) const {
-  size_t begin = 0;
-  while (line-- > 0) {
-    const size_t end = text_.find('\n', begin);
-    if (end == std::string_view::npos) return {};
-    begin = end + 1;
-  }
-  std::string_view found = text_.substr(begin, text_.find('\n', begin) - begin);
-  if (!found.empty() && found.back() == '\r') found.remove_suffix(1);
-  return found;
-}
-
 void TreeReader::fail_syntax() {
-  const yaml_parser_t& parser = stream_.parser();
-  Diagnostic found;
-  const std::string problem = parser.problem ? parser.problem : "unreadable text";
-  if (parser.error == YAML_MEMORY_ERROR) throw std::bad_alloc();
-  if (parser.error == YAML_READER_ERROR) {
-    const std::string_view before = text_.substr(0, std::min(parser.problem_offset, text_.size()));
-    const auto line = static_cast<int>(std::count(before.begin(), before.end(), '\n'));
-    const size_t line_begin = before.rfind('\n') == std::string_view::npos ? 0 : before.rfind('\n') + 1;
-    found.place = {*file_, line + 1, static_cast<int>(num_code_points(before.substr(line_begin))) + 1};
-    found.message = "the text is not readable: " + to_lower(problem);
-    found.expected = "UTF-8 without control characters";
-    diagnostics_.push_back(std::move(found));
-    throw Unreadable{};
-  }
-  const std::string_view line = line_text(parser.problem_mark.line);
-  found.place = place_of(parser.problem_mark);
-  found.message = "bad YAML: " + problem;
-  if (parser.context != nullptr) {
-    found.message += fmt::format(" ({} that starts at line {})", parser.context, parser.context_mark.line + 1);
-  }
-  const size_t indent_end = std::min(line.find_first_not_of(" \t"), line.size());
-  if (line.substr(0, indent_end).find('\t') != std::string_view::npos || problem.find("tab") != std::string::npos) {
-    found.message = "a tab where YAML allows only blanks";
-    found.suggestion = "indent with blanks";
-  } else if (problem.find("mapping values are not allowed") != std::string::npos) {
-    found.suggestion = "put a value that holds ': ' into quotes, or check the indentation";
-  } else if (line.find("${") != std::string_view::npos) {
-    found.suggestion = "put a ${...} inside [ ] or { } into quotes";
-  } else if (line.find('\t') != std::string_view::npos) {
-    found.suggestion = "the line holds a tab; use blanks";
-  }
-  const std::string_view key = trim(line.substr(0, line.find(':')));
-  if (!line.empty() && !is_secret_key(key)) found.found = printable_ascii(line.substr(0, 100));
-  diagnostics_.push_back(std::move(found));
+  diagnostics_.push_back(describe_syntax_error(stream_.parser(), text_, *file_));
   throw Unreadable{};
 }
 

@@ -10,6 +10,7 @@
 #include "primus/base/strings.h"
 #include "primus/data/gpt_dataset.h"
 #include "primus/data/index_cache.h"
+#include "primus/spec/schedule_values.h"
 
 namespace primus::data {
 
@@ -309,6 +310,12 @@ int64_t SplitSizes::operator[](Split split) const { return std::array{train, val
 
 std::unique_ptr<DataSet>& Datasets::operator[](Split split) {
   return *std::array{&train, &valid, &test}[static_cast<size_t>(split)];
+}
+
+int64_t train_samples(const spec::RunSpec& run) {
+  if (!run.batch.rampup) return run.exit.train_steps * run.batch.global_batch_size;
+  const std::vector<spec::StepValues> steps = spec::step_values(run);
+  return steps.empty() ? 0 : steps.back().samples;
 }
 
 SplitSizes split_sizes(const spec::RunSpec& run, int64_t train_samples) {

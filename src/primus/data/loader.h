@@ -19,6 +19,9 @@ struct SplitSizes {
   int64_t operator[](Split split) const;
 };
 
+// Samples that all steps of the run consume, batch ramp-up included.
+int64_t train_samples(const spec::RunSpec& run);
+
 // Megatron's sizes: train = steps * global batch (or the samples of a ramp-up), valid = (steps / interval + 1) * batches
 // of a round * global batch, test = batches of a round * global batch.
 SplitSizes split_sizes(const spec::RunSpec& run, int64_t train_samples);

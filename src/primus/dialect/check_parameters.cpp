@@ -39,7 +39,12 @@ class Checker {
 
   void add(Severity severity, Place place, std::string_view key, std::string message, std::string expected = {},
            std::string suggestion = {}) {
-    out_.push_back({severity, std::move(place), std::string(key), std::move(message), {}, std::move(expected),
+    out_.push_back({severity,
+                    std::move(place),
+                    std::string(key),
+                    std::move(message),
+                    {},
+                    std::move(expected),
                     std::move(suggestion)});
   }
 
@@ -82,8 +87,9 @@ class Checker {
     const std::string name(row.name), other(row.instead);
     add(Severity::Warning, value.place(), row.name,
         "'" + name + ": " + typed.to_text() + "' does nothing: " + std::string(row.reason), {},
-        twin == nullptr ? "write " + other : "write " + other + ": " + typed.to_text() + " (now " +
-                                                 effective(*twin).to_text() + ") if that is meant, or drop the key");
+        twin == nullptr ? "write " + other
+                        : "write " + other + ": " + typed.to_text() + " (now " + effective(*twin).to_text() +
+                              ") if that is meant, or drop the key");
   }
 
   void check_status(const Parameter& row, const Value& value, const TypedValue& typed) {
@@ -100,11 +106,13 @@ class Checker {
     if (!row.only_with.empty() && !is_read(row.only_with)) return;
     const std::string reason(row.reason);
     switch (row.status) {
-      case Status::Honoured: return;
+      case Status::Honoured:
+        return;
       case Status::NoEffect:
         if (row.instead.empty() && set_by_user(value)) add_idle(row, value, shown);
         return;
-      case Status::NotBuilt: return not_built(row, value, shown);
+      case Status::NotBuilt:
+        return not_built(row, value, shown);
       case Status::Refused:
         add(Severity::Error, value.place(), row.name, "'" + shown + "' is refused: " + reason, {},
             row.instead.empty() ? "" : "write " + std::string(row.instead));
@@ -140,7 +148,7 @@ class Checker {
     }
     std::string suggestion = "set " + std::string(row.name) + ": " + std::string(row.default_text);
     if (precision) suggestion += ", or train in bf16 with --allow-precision-fallback";
-    add(Severity::Error, value.place(), row.name, "'" + shown + "': " + std::string(row.reason) + " is not built yet",
+    add(Severity::Error, value.place(), row.name, "'" + shown + "' is not built yet (" + std::string(row.reason) + ")",
         std::string(row.default_text), std::move(suggestion));
   }
 
@@ -153,7 +161,8 @@ class Checker {
     for (const std::string& word : given) {
       if (std::find(unbuilt.begin(), unbuilt.end(), word) == unbuilt.end()) continue;
       std::vector<std::string> built = table_words(row.choices);
-      std::erase_if(built, [&](const auto& w) { return std::find(unbuilt.begin(), unbuilt.end(), w) != unbuilt.end(); });
+      std::erase_if(built,
+                    [&](const auto& w) { return std::find(unbuilt.begin(), unbuilt.end(), w) != unbuilt.end(); });
       add(Severity::Error, value.place(), row.name, "'" + std::string(row.name) + ": " + word + "' is not built yet",
           join(built, ", "));
     }

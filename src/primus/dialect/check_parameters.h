@@ -11,7 +11,8 @@ struct CheckOptions {
 };
 
 // All findings together, in the order of the keys. Errors: unknown key, wrong kind, word or range, a value that is not
-// built yet or refused. Warnings: keys that look effective and are not. Notes: the user set a key that has no effect here.
+// built yet or refused. Warnings: keys that look effective and are not. Notes: the user set a key that has no effect
+// here.
 Diagnostics check_parameters(const config::Module& module, const CheckOptions& options = {});
 
 }  // namespace primus::dialect

@@ -24,7 +24,12 @@ struct Translation {
 
  private:
   void add(Severity severity, std::string_view key, std::string message, std::string expected, std::string suggestion) {
-    out.push_back({severity, keys.place(key), std::string(key), std::move(message), {}, std::move(expected),
+    out.push_back({severity,
+                   keys.place(key),
+                   std::string(key),
+                   std::move(message),
+                   {},
+                   std::move(expected),
                    std::move(suggestion)});
   }
 };

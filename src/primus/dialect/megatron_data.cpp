@@ -23,12 +23,10 @@ spec::DataBlend blend(Translation& t, const char* key) {
   }
   for (size_t i = 0; i + 1 < words.size(); i += 2) {
     const auto weight = parse_double(words[i]);
-    if (!weight || *weight <= 0 || !std::isfinite(*weight)) {
+    if (!weight || *weight <= 0)
       t.error(key, "'" + words[i] + "' is no weight of a data file", "a number greater than 0 before each path",
               "write weights before all paths or before none");
-      return {};
-    }
-    blend.files.push_back({*weight, words[i + 1]});
+    blend.files.push_back({weight.value_or(1), words[i + 1]});
   }
   return blend;
 }
@@ -38,7 +36,8 @@ std::optional<spec::PrepareData> prepare(Translation& t) {
   if (map == nullptr) return std::nullopt;
   spec::PrepareData prepare;
   const auto wrong = [&](const config::MapEntry& entry, std::string expected) {
-    Diagnostic finding = error_at(entry.value.place(), "'prepare_data." + entry.key + "' has a value of the wrong kind");
+    Diagnostic finding =
+        error_at(entry.value.place(), "'prepare_data." + entry.key + "' has a value of the wrong kind");
     finding.key = "prepare_data." + entry.key;
     finding.found = config::describe(entry.value);
     finding.expected = std::move(expected);
@@ -49,28 +48,37 @@ std::optional<spec::PrepareData> prepare(Translation& t) {
     if (entry.key == "input") {
       if (value.is_string()) prepare.inputs = split_whitespace(value.as_string());
       if (value.is_list())
-        for (const config::Value& item : value.as_list()) prepare.inputs.push_back(item.is_string() ? item.as_string() : "");
+        for (const config::Value& item : value.as_list())
+          prepare.inputs.push_back(item.is_string() ? item.as_string() : "");
       if (prepare.inputs.empty() || std::count(prepare.inputs.begin(), prepare.inputs.end(), "") > 0)
         wrong(entry, "a path, or a list of paths, of text or JSON lines");
     } else if (entry.key == "valid_fraction") {
       const bool number = value.is_int() || value.is_double();
-      if (!number || value.as_double() < 0 || value.as_double() >= 1) wrong(entry, "a number from 0 to less than 1");
-      else prepare.valid_fraction = value.as_double();
+      if (!number || value.as_double() < 0 || value.as_double() >= 1)
+        wrong(entry, "a number from 0 to less than 1");
+      else
+        prepare.valid_fraction = value.as_double();
     } else if (entry.key == "json_key") {
-      if (value.is_string()) prepare.json_key = value.as_string();
-      else wrong(entry, "text");
+      if (value.is_string())
+        prepare.json_key = value.as_string();
+      else
+        wrong(entry, "text");
     } else if (entry.key == "document") {
       const std::string word = value.is_string() ? value.as_string() : "";
-      if (word == "file" || word == "paragraph" || word == "line") prepare.document = word;
-      else wrong(entry, "file, paragraph or line");
+      if (word == "file" || word == "paragraph" || word == "line")
+        prepare.document = word;
+      else
+        wrong(entry, "file, paragraph or line");
     } else if (entry.key == "train_tokenizer_vocab_size") {
-      if (value.is_int() && value.as_int() >= 0) prepare.train_tokenizer_vocab_size = value.as_int();
-      else wrong(entry, "an integer, at least 0");
+      if (value.is_int() && value.as_int() >= 0)
+        prepare.train_tokenizer_vocab_size = value.as_int();
+      else
+        wrong(entry, "an integer, at least 0");
     } else {
       Diagnostic finding = error_at(value.origin().key_place(), "unknown key 'prepare_data." + entry.key + "'");
       finding.key = "prepare_data." + entry.key;
-      finding.suggestion = did_you_mean(
-          entry.key, {"input", "valid_fraction", "json_key", "document", "train_tokenizer_vocab_size"});
+      finding.suggestion =
+          did_you_mean(entry.key, {"input", "valid_fraction", "json_key", "document", "train_tokenizer_vocab_size"});
       t.out.push_back(std::move(finding));
     }
   }

@@ -1,4 +1,5 @@
-// Architecture, vocabulary, initialisation, recomputation. Source: Megatron-LM d3528a21, arguments and transformer config.
+// Architecture, vocabulary, initialisation, recomputation. Source: Megatron-LM d3528a21, arguments and transformer
+// config.
 #include <cmath>
 
 #include "primus/base/strings.h"
@@ -23,12 +24,13 @@ spec::Mlp mlp(Translation& t, int64_t hidden, bool bias) {
   const bool squared_relu = t.keys.flag("squared_relu");
   const bool quick_geglu = t.keys.flag("quick_geglu");
   if (swiglu + squared_relu + quick_geglu > 1)
-    t.error(squared_relu ? "squared_relu" : "quick_geglu", "an MLP has one activation, and more than one is switched on",
-            "one of swiglu, squared_relu, quick_geglu", "set the others to false");
+    t.error(squared_relu ? "squared_relu" : "quick_geglu",
+            "an MLP has one activation, and more than one is switched on", "one of swiglu, squared_relu, quick_geglu",
+            "set the others to false");
   spec::Mlp mlp;
   mlp.ffn_size = ffn_size(t, hidden, swiglu);
   mlp.gated = swiglu || quick_geglu;
-  mlp.activation = swiglu        ? Activation::Silu
+  mlp.activation = swiglu         ? Activation::Silu
                    : squared_relu ? Activation::SquaredRelu
                    : quick_geglu  ? Activation::QuickGelu
                                   : Activation::Gelu;
@@ -57,8 +59,9 @@ spec::Attention attention(Translation& t, int64_t hidden, bool bias) {
                   "' has no effect while group_query_attention is false: every head has keys and values of its own",
               "set group_query_attention: true if the groups are meant");
   const auto head = t.keys.maybe_integer("kv_channels");
-  a.head_dim = head.value_or(hidden / a.num_heads);
-  if (!head && hidden % a.num_heads != 0)
+  const bool divides = hidden >= a.num_heads && hidden % a.num_heads == 0;
+  a.head_dim = head.value_or(divides ? hidden / a.num_heads : 2);
+  if (!head && !divides && hidden > 0)
     t.error("num_attention_heads",
             "a hidden size of " + std::to_string(hidden) + " cannot be shared out over " + std::to_string(a.num_heads) +
                 " heads",
@@ -66,7 +69,7 @@ spec::Attention attention(Translation& t, int64_t hidden, bool bias) {
   const bool qkv_bias = t.keys.flag("add_qkv_bias");
   a.qkv_bias = bias || qkv_bias;
   a.out_bias = bias;
-  a.softmax_scale = t.keys.maybe_number("softmax_scale").value_or(1 / std::sqrt(static_cast<double>(std::max<int64_t>(1, a.head_dim))));
+  a.softmax_scale = t.keys.maybe_number("softmax_scale").value_or(1 / std::sqrt(static_cast<double>(a.head_dim)));
   a.dropout = t.keys.number("attention_dropout");
   return a;
 }
@@ -92,7 +95,7 @@ void initialisation(Translation& t) {
 void megatron_model(Translation& t) {
   spec::Model& model = t.run.model;
   const int64_t layers = t.needed("num_layers", 1);
-  model.hidden_size = t.needed("hidden_size", 1);
+  model.hidden_size = t.needed("hidden_size", 0);
   model.max_positions = t.needed("max_position_embeddings", 0);
 
   std::string positions = t.keys.text("position_embedding_type");
@@ -113,7 +116,8 @@ void megatron_model(Translation& t) {
   layer.mlp = mlp(t, model.hidden_size, bias);
   layer.hidden_dropout = model.embedding_dropout = t.keys.number("hidden_dropout");
   constexpr int64_t kMostLayers = 100'000;  // a slip of the keyboard must not fill the memory
-  if (layers > kMostLayers) t.error("num_layers", "a model of " + format_thousands(layers) + " layers", "at most 100,000");
+  if (layers > kMostLayers)
+    t.error("num_layers", "a model of " + format_thousands(layers) + " layers", "at most 100,000");
   model.layers.assign(static_cast<size_t>(std::min(layers, kMostLayers)), layer);
   vocabulary(t);
   initialisation(t);
@@ -148,7 +152,8 @@ void megatron_recompute(Translation& t) {
   r.kind = spec::RecomputeKind::Full;
   if (!ids.empty()) {
     if (method)
-      t.error("recompute_method", "layers are chosen both by recompute_layer_ids and by recompute_method", "one of the two");
+      t.error("recompute_method", "layers are chosen both by recompute_layer_ids and by recompute_method",
+              "one of the two");
     r.layer_ids = ids;
     return;
   }

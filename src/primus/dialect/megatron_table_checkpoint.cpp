@@ -76,12 +76,16 @@ constexpr Parameter kRows[] = {
     not_built("replication_jump", kMaybeInt, "null", "To which.", kSecondTier).under("replication"),
     not_built("replication_factor", kMaybeInt, "null", "To how many.", kSecondTier).under("replication"),
     no_effect("onnx_safe", kMaybeBool, "null", "For an export that is gone.", kUnread),
-    no_effect("adlr_autoresume", kBool, "false", "Restart by NVIDIA's own cluster.", "that cluster's library is not there"),
-    no_effect("adlr_autoresume_interval", kInt, "1000", "Steps between its checks.", "that cluster's library is not there"),
+    no_effect("adlr_autoresume", kBool, "false", "Restart by NVIDIA's own cluster.",
+              "that cluster's library is not there"),
+    no_effect("adlr_autoresume_interval", kInt, "1000", "Steps between its checks.",
+              "that cluster's library is not there"),
 };
 
 }  // namespace
 
-std::span<const Parameter> megatron_checkpoint_rows() { return kRows; }
+std::span<const Parameter> megatron_checkpoint_rows() {
+  return kRows;
+}
 
 }  // namespace primus::dialect

@@ -22,7 +22,9 @@ constexpr Parameter kRows[] = {
     honoured("data_cache_path", kMaybeText, "null", "Folder of index files; null: beside the data.",
              "data.index_cache_folder"),
     no_effect("mmap_bin_files", kBool, "true", "Data files are mapped.", "data files are always mapped here"),
-    honoured("seq_length", kMaybeInt, "null", "Tokens of a sequence.", "data.sequence_length").at_least(1).in_unit("tokens"),
+    honoured("seq_length", kMaybeInt, "null", "Tokens of a sequence.", "data.sequence_length")
+        .at_least(1)
+        .in_unit("tokens"),
     not_built("encoder_seq_length", kMaybeInt, "null", "Sequence of an encoder.", "encoder-decoder models"),
     not_built("decoder_seq_length", kMaybeInt, "null", "Sequence of a decoder.", "encoder-decoder models"),
     honoured("dataloader_type", kMaybeText, "null", "Order of the sequences: single pass, or shuffled passes.",
@@ -83,6 +85,8 @@ constexpr Parameter kRows[] = {
 
 }  // namespace
 
-std::span<const Parameter> megatron_data_rows() { return kRows; }
+std::span<const Parameter> megatron_data_rows() {
+  return kRows;
+}
 
 }  // namespace primus::dialect

@@ -13,7 +13,8 @@ constexpr std::string_view kLfm = "convolution layers";
 constexpr std::string_view kType = "model_type";
 
 constexpr Parameter kRows[] = {
-    // ------------------------------------------------------------------------------------------------ state space, hybrids
+    // ------------------------------------------------------------------------------------------------ state space,
+    // hybrids
     not_built("mamba_state_dim", kInt, "128", "State per head.", kSsm).under(kType),
     not_built("mamba_head_dim", kInt, "64", "Width of a head.", kSsm).under(kType),
     not_built("mamba_num_groups", kInt, "8", "Groups.", kSsm).under(kType),
@@ -46,8 +47,10 @@ constexpr Parameter kRows[] = {
         .under("linear_attention_freq"),
     not_built("linear_conv_kernel_dim", kMaybeInt, "null", "Length of the convolution.", kLinear)
         .under("linear_attention_freq"),
-    not_built("use_short_conv", kBool, "false", "A short convolution before it.", kLinear).under("linear_attention_freq"),
-    not_built("kda_gate_lower_bound", kMaybeFloat, "null", "Bound on the gate.", kLinear).under("linear_attention_freq"),
+    not_built("use_short_conv", kBool, "false", "A short convolution before it.", kLinear)
+        .under("linear_attention_freq"),
+    not_built("kda_gate_lower_bound", kMaybeFloat, "null", "Bound on the gate.", kLinear)
+        .under("linear_attention_freq"),
     not_built("kda_use_full_rank_gate", kBool, "false", "Kind of the gate.", kLinear).under("linear_attention_freq"),
     not_built("kda_chunk_size", kInt, "64", "Chunk of the scan.", kLinear).under("linear_attention_freq"),
     no_effect("kda_backend", kMaybeText, "null", "Kernel of the scan.", kKernel),
@@ -84,6 +87,8 @@ constexpr Parameter kRows[] = {
 
 }  // namespace
 
-std::span<const Parameter> megatron_family_rows() { return kRows; }
+std::span<const Parameter> megatron_family_rows() {
+  return kRows;
+}
 
 }  // namespace primus::dialect

@@ -43,8 +43,8 @@ constexpr Parameter kRows[] = {
     no_effect("logging_level", kMaybeInt, "null", "Level of Python's logging.", kLogOnly),
     no_effect("config_logger_dir", kText, "\"\"", "Folder of upstream's own configuration dump.",
               "the resolved configuration is always in the run folder"),
-    honoured("use_rocm_mem_info", kBool, "false",
-             "Device memory at every step (on a CPU: memory of the process).", "logging.device_memory_every_step"),
+    honoured("use_rocm_mem_info", kBool, "false", "Device memory at every step (on a CPU: memory of the process).",
+             "logging.device_memory_every_step"),
     honoured("use_rocm_mem_info_iters", kMaybeInts, "[1, 2]", "The same at these steps.",
              "logging.device_memory_steps"),
     no_effect("log_straggler", kBool, "false", "Slow ranks on the console.", kLogOnly),
@@ -117,6 +117,8 @@ constexpr Parameter kRows[] = {
 
 }  // namespace
 
-std::span<const Parameter> megatron_logging_rows() { return kRows; }
+std::span<const Parameter> megatron_logging_rows() {
+  return kRows;
+}
 
 }  // namespace primus::dialect

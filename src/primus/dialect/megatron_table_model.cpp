@@ -15,7 +15,8 @@ constexpr Parameter kRows[] = {
     not_built("spec", kMaybeTexts, "null", "Python module and name of a layer specification.",
               "layer specifications written in Python"),
     not_built("yaml_cfg", kMaybeText, "null", "File that replaces all arguments.", "upstream's own YAML arguments"),
-    not_built("use_legacy_models", kBool, "false", "The model classes before Megatron Core.", "the legacy model classes"),
+    not_built("use_legacy_models", kBool, "false", "The model classes before Megatron Core.",
+              "the legacy model classes"),
     no_effect("deprecated_use_mcore_models", kBool, "false", "Once chose the Megatron Core models.",
               "upstream prints a deprecation line and nothing else"),
     no_effect("transformer_impl", kText, "transformer_engine", "Layer library of upstream.",
@@ -66,7 +67,8 @@ constexpr Parameter kRows[] = {
     not_built("final_logit_softcapping", kMaybeFloat, "null", "Logits become cap x tanh(logits / cap).",
               "capped logits"),
     no_effect("attn_logit_softcapping", kMaybeFloat, "null", "Looks like a cap on attention scores.", kUnread),
-    // ------------------------------------------------------------------------------------------------ MLP, biases, dropout
+    // ------------------------------------------------------------------------------------------------ MLP, biases,
+    // dropout
     honoured("swiglu", kBool, "false", "Gated MLP with SiLU.", "mlp.activation mlp.gated"),
     honoured("squared_relu", kBool, "false", "MLP with max(x, 0) squared.", "mlp.activation"),
     honoured("quick_geglu", kBool, "false", "Gated MLP with x * sigmoid(1.702 x).", "mlp.activation mlp.gated"),
@@ -78,7 +80,8 @@ constexpr Parameter kRows[] = {
     not_built("glu_linear_offset", kFloat, "0.0", "Added to the linear half of a gated MLP.", "offset gated MLPs"),
     not_built("swiglu_limit", kMaybeFloat, "null", "Bound on a gated MLP (DeepSeek-V4).", "clamped activations"),
     not_built("activation_situ_beta", kMaybeFloat, "null", "Slope of the SiTU activation.", "the SiTU activation"),
-    not_built("activation_situ_linear_beta", kMaybeFloat, "null", "Slope of SiTU's linear half.", "the SiTU activation"),
+    not_built("activation_situ_linear_beta", kMaybeFloat, "null", "Slope of SiTU's linear half.",
+              "the SiTU activation"),
     honoured("add_bias_linear", kBool, "true", "Biases on all linear layers.",
              "attention.qkv_bias attention.out_bias mlp.bias"),
     honoured("add_qkv_bias", kBool, "false", "Biases on the query, key and value projections.", "attention.qkv_bias"),
@@ -123,7 +126,9 @@ constexpr Parameter kRows[] = {
     no_effect("add_position_embedding", kBool, "true", "Old switch of learned positions.",
               "position_embedding_type alone decides"),
     honoured("rotary_base", kFloat, "10000", "Base of the rotation frequencies.", "rope.base").at_least(1),
-    honoured("rotary_percent", kFloat, "1.0", "Part of a head that is rotated.", "rope.fraction").at_least(0).at_most(1),
+    honoured("rotary_percent", kFloat, "1.0", "Part of a head that is rotated.", "rope.fraction")
+        .at_least(0)
+        .at_most(1),
     honoured("rotary_interleaved", kBool, "false", "Pairs (2i, 2i+1) instead of (i, i + half).", "rope.interleaved"),
     honoured("use_rope_scaling", kBool, "false", "The Llama-3 rescaling: factor 8, bands 1 and 4, 8,192 positions.",
              "rope.llama3"),
@@ -137,7 +142,8 @@ constexpr Parameter kRows[] = {
     not_built("no_rope_freq", kAny, "null", "Which layers have no rotation.", "layers without rotation"),
     no_effect("apply_rope_fusion", kBool, "true", "One kernel for the rotation.", kKernel),
     no_effect("fused_single_qkv_rope", kBool, "false", "One kernel for the rotation of q, k and v.", kKernel),
-    // ------------------------------------------------------------------------------------------------ embedding and head
+    // ------------------------------------------------------------------------------------------------ embedding and
+    // head
     honoured("untie_embeddings_and_output_weights", kBool, "false", "The output head has weights of its own.",
              "model.tied_embeddings"),
     honoured("make_vocab_size_divisible_by", kInt, "128", "The vocabulary is padded to a multiple of it.",
@@ -148,12 +154,14 @@ constexpr Parameter kRows[] = {
         .at_least(1),
     no_effect("clone_scatter_output_in_embedding", kBool, "true", "Frees a buffer earlier.", kMemory),
     // ------------------------------------------------------------------------------------------------ initialisation
-    honoured("init_method_std", kFloat, "0.02", "Standard deviation of initial weights.", "init.std init.residual_output_std")
+    honoured("init_method_std", kFloat, "0.02", "Standard deviation of initial weights.",
+             "init.std init.residual_output_std")
         .at_least(0),
     honoured("embedding_init_method_std", kMaybeFloat, "null", "The same for the embedding; null: init_method_std.",
              "init.embedding_std")
         .at_least(0),
-    honoured("init_method_xavier_uniform", kBool, "false", "Xavier's uniform law instead of the normal one.", "init.law"),
+    honoured("init_method_xavier_uniform", kBool, "false", "Xavier's uniform law instead of the normal one.",
+             "init.law"),
     refused("perform_initialization", kBool, "true", "Whether weights are initialised.",
             "without it the weights would be whatever lies in memory"),
     no_effect("use_cpu_initialization", kMaybeBool, "null", "Initialise on the CPU, whole, then cut.",
@@ -165,6 +173,8 @@ constexpr Parameter kRows[] = {
 
 }  // namespace
 
-std::span<const Parameter> megatron_model_rows() { return kRows; }
+std::span<const Parameter> megatron_model_rows() {
+  return kRows;
+}
 
 }  // namespace primus::dialect

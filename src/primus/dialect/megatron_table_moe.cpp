@@ -25,7 +25,8 @@ constexpr Parameter kRows[] = {
     not_built("moe_router_num_groups", kMaybeInt, "null", "Groups of experts.", kMoe).under(kSwitch),
     not_built("moe_router_group_topk", kMaybeInt, "null", "Groups chosen per token.", kMoe).under(kSwitch),
     not_built("moe_router_topk_limited_devices", kMaybeInt, "null", "Devices per token.", kMoe).under(kSwitch),
-    not_built("moe_router_topk_scaling_factor", kMaybeFloat, "null", "Factor on the chosen scores.", kMoe).under(kSwitch),
+    not_built("moe_router_topk_scaling_factor", kMaybeFloat, "null", "Factor on the chosen scores.", kMoe)
+        .under(kSwitch),
     not_built("moe_router_enable_expert_bias", kBool, "false", "Bias that balances the experts.", kMoe).under(kSwitch),
     not_built("moe_router_bias_update_rate", kFloat, "0.001", "Rate of that bias.", kMoe).under(kSwitch),
     not_built("moe_router_bias_update_rule", kMaybeText, "null", "Rule of that bias (kimi_k3).", kMoe).under(kSwitch),
@@ -47,7 +48,8 @@ constexpr Parameter kRows[] = {
     not_built("moe_use_legacy_grouped_gemm", kBool, "false", "An older kernel for that.", kMoe).under(kSwitch),
     not_built("moe_permute_fusion", kBool, "false", "One kernel to sort tokens by expert.", kMoe).under(kSwitch),
     not_built("moe_token_dispatcher_type", kText, "allgather", "How tokens reach their experts.", kMoe).under(kSwitch),
-    not_built("moe_flex_dispatcher_backend", kMaybeText, "deepep", "Library of the flex dispatcher.", kMoe).under(kSwitch),
+    not_built("moe_flex_dispatcher_backend", kMaybeText, "deepep", "Library of the flex dispatcher.", kMoe)
+        .under(kSwitch),
     not_built("moe_enable_deepep", kBool, "false", "The DeepEP dispatcher.", kMoe).under(kSwitch),
     not_built("moe_deepep_num_sms", kInt, "20", "Compute units of DeepEP.", kMoe).under(kSwitch),
     not_built("moe_hybridep_num_sms", kInt, "16", "Compute units of HybridEP.", kMoe).under(kSwitch),
@@ -65,7 +67,8 @@ constexpr Parameter kRows[] = {
     not_built("use_deprecated_20241209_moe_layer", kBool, "false", "The plain MoE layer.", kMoe).under(kSwitch),
     not_built("disable_primus_topk_router", kBool, "false", "The plain router.", kMoe).under(kSwitch),
     no_effect("patch_moe_overlap", kBool, "false", "Looks like an overlap switch.", kUnread),
-    not_built("expert_model_parallel_size", kInt, "1", "Ranks that share the experts.", "expert parallelism").at_least(1),
+    not_built("expert_model_parallel_size", kInt, "1", "Ranks that share the experts.", "expert parallelism")
+        .at_least(1),
     not_built("expert_tensor_parallel_size", kMaybeInt, "null", "Ranks that share one expert.", "expert parallelism")
         .also("1"),
     not_built("routed_expert_hidden_size", kMaybeInt, "null", "Width inside routed experts (kimi_k3).", kMoe)
@@ -78,7 +81,8 @@ constexpr Parameter kRows[] = {
     not_built("quantile_balancing_margin_max", kFloat, "1.0", "Balancing by quantiles: bound.", kMoe).under(kSwitch),
     not_built("quantile_balancing_center_bias", kBool, "true", "Balancing by quantiles: centred.", kMoe).under(kSwitch),
     not_built("quantile_balancing_update_interval", kInt, "1", "Balancing by quantiles: steps.", kMoe).under(kSwitch),
-    not_built("quantile_balancing_ema_decay", kMaybeFloat, "null", "Balancing by quantiles: memory.", kMoe).under(kSwitch),
+    not_built("quantile_balancing_ema_decay", kMaybeFloat, "null", "Balancing by quantiles: memory.", kMoe)
+        .under(kSwitch),
     // ------------------------------------------------------------------------------------------------ latent attention
     not_built("multi_latent_attention", kBool, "false", "Keys and values from a small latent.", kMla),
     not_built("q_lora_rank", kMaybeInt, "null", "Width of the query latent.", kMla).under("multi_latent_attention"),
@@ -93,11 +97,13 @@ constexpr Parameter kRows[] = {
     not_built("beta_slow", kFloat, "1", "YaRN: slow bound.", kMla).under("multi_latent_attention"),
     not_built("mscale", kFloat, "1.0", "YaRN: magnitude.", kMla).under("multi_latent_attention"),
     not_built("mscale_all_dim", kFloat, "1.0", "YaRN: magnitude of scores.", kMla).under("multi_latent_attention"),
-    not_built("mla_use_nope", kBool, "false", "Latent attention without rotation.", kMla).under("multi_latent_attention"),
+    not_built("mla_use_nope", kBool, "false", "Latent attention without rotation.", kMla)
+        .under("multi_latent_attention"),
     not_built("mla_use_output_gate", kBool, "false", "Gate behind latent attention.", kMla)
         .under("multi_latent_attention"),
     no_effect("fused_padded_mla_attention", kBool, "false", "A latent attention kernel.", kUnread),
-    // ------------------------------------------------------------------------------------------------ more tokens at once
+    // ------------------------------------------------------------------------------------------------ more tokens at
+    // once
     not_built("mtp_num_layers", kMaybeInt, "null", "Depth of multi-token prediction.", kMtp).also("0"),
     not_built("mtp_loss_scaling_factor", kFloat, "0.1", "Weight of its loss.", kMtp).under("mtp_num_layers"),
     not_built("mtp_use_separate_hc_head", kBool, "false", "Its own head (DeepSeek-V4).", kMtp).under("mtp_num_layers"),
@@ -136,7 +142,8 @@ constexpr Parameter kRows[] = {
     not_built("use_turbo_permute_padding", kBool, "false", "Token counts per expert padded.", kMoe).under(kSwitch),
     not_built("use_turbo_deepep", kBool, "false", "The fused dispatcher.", kMoe).under(kSwitch),
     not_built("turbo_deepep_num_cu", kInt, "32", "Compute units of the dispatcher.", kMoe).under(kSwitch).at_least(1),
-    not_built("turbo_deepep_use_comm_stream", kBool, "false", "Dispatch beside the shared expert.", kMoe).under(kSwitch),
+    not_built("turbo_deepep_use_comm_stream", kBool, "false", "Dispatch beside the shared expert.", kMoe)
+        .under(kSwitch),
     not_built("turbo_sync_free_moe_stage", kInt, "0", "How far the MoE layer avoids synchronising.", kMoe)
         .under(kSwitch)
         .at_least(0)
@@ -152,6 +159,8 @@ constexpr Parameter kRows[] = {
 
 }  // namespace
 
-std::span<const Parameter> megatron_moe_rows() { return kRows; }
+std::span<const Parameter> megatron_moe_rows() {
+  return kRows;
+}
 
 }  // namespace primus::dialect

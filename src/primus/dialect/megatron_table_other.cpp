@@ -9,7 +9,8 @@ constexpr std::string_view kRl = "reinforcement learning";
 constexpr std::string_view kStep = "perform_rl_step";
 
 constexpr Parameter kRows[] = {
-    // ------------------------------------------------------------------------------------------------ BERT, T5 and retrieval
+    // ------------------------------------------------------------------------------------------------ BERT, T5 and
+    // retrieval
     no_effect("bert_binary_head", kBool, "true", "Retrieval and BERT models.", kOtherProgram),
     no_effect("bert_load", kAny, "null", "Retrieval and BERT models.", kOtherProgram),
     no_effect("bert_embedder_type", kText, "megatron", "Retrieval and BERT models.", kOtherProgram),
@@ -83,7 +84,8 @@ constexpr Parameter kRows[] = {
     no_effect("external_cuda_graph", kBool, "false", "CUDA graphs.", kKernel),
     no_effect("cuda_graph_scope", kAny, "full", "CUDA graphs.", kKernel),
     no_effect("torch_compile", kMaybeMap, "null", "torch.compile of the model.", kKernel),
-    // ------------------------------------------------------------------------------------------------ reinforcement learning
+    // ------------------------------------------------------------------------------------------------ reinforcement
+    // learning
     not_built("perform_rl_step", kBool, "false", "Reinforcement learning.", kRl),
     not_built("rl_prompts_per_eval", kInt, "32", "Reinforcement learning.", kRl).under(kStep),
     not_built("grpo_prompts_per_step", kInt, "32", "Reinforcement learning.", kRl).under(kStep),
@@ -109,11 +111,14 @@ constexpr Parameter kRows[] = {
     not_built("rl_importance_sampling_truncation_coef", kAny, "null", "Reinforcement learning.", kRl).under(kStep),
     not_built("rl_calculate_intra_group_similarity", kBool, "false", "Reinforcement learning.", kRl).under(kStep),
     // ------------------------------------------------------------------------------------------------ plain data
-    no_effect("bases", kAny, "null", "Looks like extends.", "only extends is read: nothing is inherited by bases").use("extends"),
+    no_effect("bases", kAny, "null", "Looks like extends.", "only extends is read: nothing is inherited by bases")
+        .use("extends"),
 };
 
 }  // namespace
 
-std::span<const Parameter> megatron_other_rows() { return kRows; }
+std::span<const Parameter> megatron_other_rows() {
+  return kRows;
+}
 
 }  // namespace primus::dialect

@@ -22,8 +22,7 @@ constexpr Parameter kRows[] = {
     not_built("cp_comm_type", kAny, "p2p", "How they exchange keys and values.", kCp).under("context_parallel_size"),
     not_built("hierarchical_context_parallel_sizes", kMaybeInts, "null", "In two levels.", kCp)
         .under("context_parallel_size"),
-    no_effect("use_tp_pp_dp_mapping", kBool, "false", "Order of the ranks.",
-              "with one axis there is only one order"),
+    no_effect("use_tp_pp_dp_mapping", kBool, "false", "Order of the ranks.", "with one axis there is only one order"),
     honoured("use_distributed_optimizer", kBool, "false", "Optimizer state is cut over the data-parallel ranks.",
              "optimizer.shard_state"),
     not_built("num_distributed_optimizer_instances", kInt, "1", "Copies of that cut.", "several optimizer groups"),
@@ -108,6 +107,8 @@ constexpr Parameter kRows[] = {
 
 }  // namespace
 
-std::span<const Parameter> megatron_parallel_rows() { return kRows; }
+std::span<const Parameter> megatron_parallel_rows() {
+  return kRows;
+}
 
 }  // namespace primus::dialect

@@ -23,11 +23,13 @@ constexpr Parameter kRows[] = {
     not_built("decoder_pipeline_manual_split_list", kMaybeInts, "null", "Layers of each stage (deprecated).", kPp)
         .under(kSwitch)
         .use("pipeline_model_parallel_layout"),
-    no_effect("virtual_pipeline_model_parallel_size", kMaybeInt, "null", "Looks like stages per rank.",
-              "upstream computes it from num_layers_per_virtual_pipeline_stage or num_virtual_stages_per_pipeline_rank"),
+    no_effect(
+        "virtual_pipeline_model_parallel_size", kMaybeInt, "null", "Looks like stages per rank.",
+        "upstream computes it from num_layers_per_virtual_pipeline_stage or num_virtual_stages_per_pipeline_rank"),
     not_built("num_layers_per_virtual_pipeline_stage", kMaybeInt, "null", "Layers of a virtual stage.", kPp)
         .under(kSwitch),
-    not_built("num_virtual_stages_per_pipeline_rank", kMaybeInt, "null", "Virtual stages per rank.", kPp).under(kSwitch),
+    not_built("num_virtual_stages_per_pipeline_rank", kMaybeInt, "null", "Virtual stages per rank.", kPp)
+        .under(kSwitch),
     not_built("microbatch_group_size_per_vp_stage", kMaybeInt, "null", "Micro-batches in a row.", kPp).under(kSwitch),
     not_built("account_for_embedding_in_pipeline_split", kBool, "false", "The embedding counts as a layer.", kPp)
         .under(kSwitch),
@@ -40,10 +42,12 @@ constexpr Parameter kRows[] = {
     no_effect("defer_embedding_wgrad_compute", kBool, "false", "Embedding gradients are computed late.",
               "the numbers do not change"),
     no_effect("wgrad_deferral_limit", kInt, "0", "How late.", "the numbers do not change"),
-    no_effect("delay_wgrad_compute", kBool, "false", "Weight gradients are computed late.", "the numbers do not change"),
+    no_effect("delay_wgrad_compute", kBool, "false", "Weight gradients are computed late.",
+              "the numbers do not change"),
     not_built("pp_warmup", kBool, "false", "One untimed step before the first.", kPp).under(kSwitch),
     not_built("dump_pp_data", kBool, "false", "Times of every stage in files.", kPp).under(kSwitch),
-    no_effect("num_seq_splits", kInt, "1", "Parts of a sequence in the pipeline.", "with one stage there is no pipeline"),
+    no_effect("num_seq_splits", kInt, "1", "Parts of a sequence in the pipeline.",
+              "with one stage there is no pipeline"),
     no_effect("debug_scheduler_table", kBool, "false", "Prints the schedule.", kLogOnly),
     // ------------------------------------------------------------------------------------------------ Primus pipeline
     not_built("patch_primus_pipeline", kBool, "false", "Schedules of Primus.", kPp).under(kSwitch),
@@ -79,6 +83,8 @@ constexpr Parameter kRows[] = {
 
 }  // namespace
 
-std::span<const Parameter> megatron_pipeline_rows() { return kRows; }
+std::span<const Parameter> megatron_pipeline_rows() {
+  return kRows;
+}
 
 }  // namespace primus::dialect

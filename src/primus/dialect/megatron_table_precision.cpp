@@ -21,12 +21,14 @@ constexpr Parameter kRows[] = {
         .at_least(0),
     honoured("initial_loss_scale", kFloat, "4294967296", "First dynamic loss scale.", "precision.loss_scale.initial")
         .at_least(1),
-    honoured("min_loss_scale", kFloat, "1.0", "Smallest dynamic loss scale.", "precision.loss_scale.minimum").at_least(0),
+    honoured("min_loss_scale", kFloat, "1.0", "Smallest dynamic loss scale.", "precision.loss_scale.minimum")
+        .at_least(0),
     honoured("loss_scale_window", kFloat, "1000", "Good steps before the scale doubles.",
              "precision.loss_scale.window_steps")
         .at_least(1)
         .in_unit("steps"),
-    honoured("hysteresis", kInt, "2", "Bad steps before the scale halves.", "precision.loss_scale.hysteresis").at_least(1),
+    honoured("hysteresis", kInt, "2", "Bad steps before the scale halves.", "precision.loss_scale.hysteresis")
+        .at_least(1),
     honoured("calculate_per_token_loss", kBool, "false",
              "The loss is the mean over all tokens of the global batch, not over micro-batch means.", "loss"),
     not_built("fp16_lm_cross_entropy", kBool, "false", "Cross entropy in half precision.",
@@ -42,7 +44,8 @@ constexpr Parameter kRows[] = {
     honoured("recompute_granularity", kMaybeText, "null", "What is run again in backward instead of kept.",
              "recompute.kind")
         .in("full|selective"),
-    honoured("recompute_activations", kBool, "false", "The same as recompute_granularity: selective.", "recompute.kind"),
+    honoured("recompute_activations", kBool, "false", "The same as recompute_granularity: selective.",
+             "recompute.kind"),
     honoured("recompute_method", kMaybeText, "null", "Which layers with full: uniform chunks, or the first of a stage.",
              "recompute.layer_ids")
         .in("uniform|block"),
@@ -76,7 +79,8 @@ constexpr Parameter kRows[] = {
         .under("fp8"),
     not_built("fp8_wgrad", kBool, "true", "fp8: weight gradients too.", kFp8).under("fp8"),
     not_built("fp8_param_gather", kBool, "false", "fp8: weights gathered in fp8.", kFp8).under("fp8"),
-    not_built("no_fp8_weight_transpose_cache", kBool, "false", "fp8: transposed weights made again.", kFp8).under("fp8"),
+    not_built("no_fp8_weight_transpose_cache", kBool, "false", "fp8: transposed weights made again.", kFp8)
+        .under("fp8"),
     not_built("keep_fp8_transpose_cache_when_using_custom_fsdp", kBool, "false", "fp8: transposed weights kept.", kFp8)
         .under("fp8"),
     no_effect("disable_delayed_scaling_patches", kBool, "false", "fp8: a patch of Primus.", "read with fp8 only"),
@@ -101,6 +105,8 @@ constexpr Parameter kRows[] = {
 
 }  // namespace
 
-std::span<const Parameter> megatron_precision_rows() { return kRows; }
+std::span<const Parameter> megatron_precision_rows() {
+  return kRows;
+}
 
 }  // namespace primus::dialect

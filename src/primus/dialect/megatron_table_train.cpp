@@ -138,7 +138,8 @@ constexpr Parameter kRows[] = {
     not_built("skip_train", kBool, "false", "Evaluates only.", "runs without training"),
     no_effect("test_mode", kBool, "false", "For upstream's own tests.", kOtherProgram),
     // ------------------------------------------------------------------------------------------------ exit
-    no_effect("exit_signal_handler", kBool, "false", "A signal saves and exits.", "SIGTERM always saves and exits here"),
+    no_effect("exit_signal_handler", kBool, "false", "A signal saves and exits.",
+              "SIGTERM always saves and exits here"),
     honoured("exit_duration_in_mins", kMaybeFloat, "null", "Saves and exits after so long.", "exit.duration_minutes")
         .at_least(0)
         .in_unit("minutes"),
@@ -163,7 +164,7 @@ constexpr Parameter kRows[] = {
         .under("error_injection_rate"),
     no_effect("result_rejected_tracker_filename", kMaybeText, "null", "File of rejected steps.", kLogOnly),
     // ------------------------------------------------------------------------------------------------ after training
-    not_built("stage", kMaybeText, "null", "Post-training stage.", "post-training").also("pretrain"),
+    not_built("stage", kMaybeText, "null", "Training stage.", "stages other than pretrain").also("pretrain"),
     not_built("sft_dataset_name", kMaybeText, "null", "Fine-tuning data.", "post-training").under("stage"),
     not_built("sft_conversation_format", kMaybeText, "null", "Fine-tuning template.", "post-training").under("stage"),
     not_built("sft_dataset_split", kMaybeText, "null", "Fine-tuning split.", "post-training").under("stage"),
@@ -177,11 +178,14 @@ constexpr Parameter kRows[] = {
     not_built("lb_mini_cost_model", kText, "linear", "Fine-tuning load balance.", "post-training").under("stage"),
     no_effect("enable_fused_linear_ce", kBool, "false", "Head and cross entropy in one kernel.", kKernel),
     not_built("lora", kMaybeMap, "null", "Low-rank adapters.", "post-training").under("stage"),
-    not_built("hf_path", kMaybeText, "null", "Hugging Face weights to start from.", "starting from Hugging Face weights"),
+    not_built("hf_path", kMaybeText, "null", "Hugging Face weights to start from.",
+              "starting from Hugging Face weights"),
 };
 
 }  // namespace
 
-std::span<const Parameter> megatron_train_rows() { return kRows; }
+std::span<const Parameter> megatron_train_rows() {
+  return kRows;
+}
 
 }  // namespace primus::dialect

@@ -1,4 +1,5 @@
-// Batch, steps, schedules, optimizer, precision, evaluation, exit. Source: Megatron-LM d3528a21, arguments and training.
+// Batch, steps, schedules, optimizer, precision, evaluation, exit. Source: Megatron-LM d3528a21, arguments and
+// training.
 #include <cmath>
 
 #include "primus/base/strings.h"
@@ -59,8 +60,7 @@ void megatron_batch_and_steps(Translation& t) {
   spec::Batch& batch = t.run.batch;
   batch.micro_batch_size = t.needed("micro_batch_size", 1);
   const int64_t replicas = std::max<int64_t>(1, spec::data_parallel_size(t.run.parallel, t.options.world_size));
-  batch.global_batch_size =
-      t.keys.maybe_integer("global_batch_size").value_or(batch.micro_batch_size * replicas);
+  batch.global_batch_size = t.keys.maybe_integer("global_batch_size").value_or(batch.micro_batch_size * replicas);
   batch.decrease_if_needed = t.keys.flag("decrease_batch_size_if_needed");
 
   const auto steps = t.keys.maybe_integer("train_iters");
@@ -69,11 +69,14 @@ void megatron_batch_and_steps(Translation& t) {
     t.error("train_samples", "the length of training is given twice", "train_iters or train_samples",
             "set train_iters: null to train for a number of sequences");
   if (!steps && !samples)
-    t.error("train_iters", "the length of training is not given", "train_iters or train_samples", "add train_iters: 1000");
+    t.error("train_iters", "the length of training is not given", "train_iters or train_samples",
+            "add train_iters: 1000");
   ramp_up(t, samples.has_value() && !steps);
   const bool ramp_fits = !batch.rampup || (batch.rampup->increment_samples > 0 && batch.rampup->start_samples > 0);
-  if (steps) t.run.exit.train_steps = *steps;
-  else if (samples && ramp_fits) t.run.exit.train_steps = spec::steps_for_samples(batch, *samples);
+  if (steps)
+    t.run.exit.train_steps = *steps;
+  else if (samples && ramp_fits)
+    t.run.exit.train_steps = spec::steps_for_samples(batch, *samples);
 }
 
 void megatron_schedules(Translation& t) {
@@ -81,7 +84,8 @@ void megatron_schedules(Translation& t) {
   const auto samples = t.keys.maybe_integer("train_samples");
   const bool by_samples = samples && !t.keys.maybe_integer("train_iters");
   const auto global = static_cast<double>(t.run.batch.global_batch_size);
-  const double whole = by_samples ? static_cast<double>(*samples) : static_cast<double>(t.run.exit.train_steps) * global;
+  const double whole =
+      by_samples ? static_cast<double>(*samples) : static_cast<double>(t.run.exit.train_steps) * global;
   const auto length = [&](const char* steps_key, const char* samples_key) -> std::optional<double> {
     const auto in_steps = t.keys.maybe_integer(steps_key), in_samples = t.keys.maybe_integer(samples_key);
     if (by_samples) return in_samples ? std::optional(static_cast<double>(*in_samples)) : std::nullopt;
@@ -100,6 +104,8 @@ void megatron_schedules(Translation& t) {
   lr.decay_samples = length("lr_decay_iters", "lr_decay_samples").value_or(whole);
   lr.wsd_samples = length("lr_wsd_decay_iters", "lr_wsd_decay_samples").value_or(0);
   lr.warmup_samples = length("lr_warmup_iters", "lr_warmup_samples").value_or(0);
+  const bool length_known = samples || t.keys.maybe_integer("train_iters");
+  if (!length_known && lr.decay_samples <= 0) lr.decay_samples = lr.warmup_samples + 1;  // that error stands already
   lr.warmup_counts_this_step = t.keys.flag("nemo_aligned_lr_warmup");
   if (const auto fraction = t.keys.maybe_number("lr_warmup_fraction")) {
     const char* also = by_samples ? "lr_warmup_samples" : "lr_warmup_iters";
@@ -116,8 +122,8 @@ void megatron_schedules(Translation& t) {
   wd.ramp_samples = whole;
   if (ramp == "constant") {
     if (start || end)
-      t.error(start ? "start_weight_decay" : "end_weight_decay", "a constant weight decay has no start and no end", "null",
-              "set weight_decay, or weight_decay_incr_style: linear");
+      t.error(start ? "start_weight_decay" : "end_weight_decay", "a constant weight decay has no start and no end",
+              "null", "set weight_decay, or weight_decay_incr_style: linear");
     return;
   }
   wd.ramp = ramp == "linear" ? spec::WeightDecayRamp::Linear : spec::WeightDecayRamp::Cosine;

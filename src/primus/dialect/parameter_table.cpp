@@ -11,10 +11,10 @@ namespace {
 
 std::vector<Parameter> sorted_megatron_rows() {
   std::vector<Parameter> rows;
-  for (const auto part : {megatron_model_rows(), megatron_family_rows(), megatron_moe_rows(), megatron_train_rows(),
-                          megatron_precision_rows(), megatron_data_rows(), megatron_checkpoint_rows(),
-                          megatron_logging_rows(), megatron_parallel_rows(), megatron_pipeline_rows(),
-                          megatron_other_rows()})
+  for (const auto part :
+       {megatron_model_rows(), megatron_family_rows(), megatron_moe_rows(), megatron_train_rows(),
+        megatron_precision_rows(), megatron_data_rows(), megatron_checkpoint_rows(), megatron_logging_rows(),
+        megatron_parallel_rows(), megatron_pipeline_rows(), megatron_other_rows()})
     rows.insert(rows.end(), part.begin(), part.end());
   std::sort(rows.begin(), rows.end(), [](const Parameter& a, const Parameter& b) { return a.name < b.name; });
   return rows;
@@ -24,25 +24,38 @@ std::vector<Parameter> sorted_megatron_rows() {
 
 std::string_view to_string(Type type) {
   switch (type) {
-    case Type::Bool: return "true/false";
-    case Type::Int: return "integer";
-    case Type::Float: return "number";
-    case Type::Text: return "text";
-    case Type::IntList: return "list of integers";
-    case Type::FloatList: return "list of numbers";
-    case Type::TextList: return "list of texts";
-    case Type::Map: return "map";
-    case Type::Any: return "any";
+    case Type::Bool:
+      return "true/false";
+    case Type::Int:
+      return "integer";
+    case Type::Float:
+      return "number";
+    case Type::Text:
+      return "text";
+    case Type::IntList:
+      return "list of integers";
+    case Type::FloatList:
+      return "list of numbers";
+    case Type::TextList:
+      return "list of texts";
+    case Type::Map:
+      return "map";
+    case Type::Any:
+      return "any";
   }
   return "";
 }
 
 std::string_view to_string(Status status) {
   switch (status) {
-    case Status::Honoured: return "honoured";
-    case Status::NoEffect: return "no effect here";
-    case Status::NotBuilt: return "not built yet";
-    case Status::Refused: return "refused";
+    case Status::Honoured:
+      return "honoured";
+    case Status::NoEffect:
+      return "no effect here";
+    case Status::NotBuilt:
+      return "not built yet";
+    case Status::Refused:
+      return "refused";
   }
   return "";
 }

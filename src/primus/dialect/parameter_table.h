@@ -1,4 +1,5 @@
-// Contract 2: every parameter of a dialect, once, as a plain data row. Checks, translation, documents and export read it.
+// Contract 2: every parameter of a dialect, once, as a plain data row. Checks, translation, documents and export read
+// it.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +16,8 @@ enum class Type : uint8_t { Bool, Int, Float, Text, IntList, FloatList, TextList
 enum class Status : uint8_t {
   Honoured,  // sets spec_field
   NoEffect,  // upstream's one-device losses and files would not change either; `reason` says why
-  NotBuilt,  // the default (and what means the same) is accepted, any other value refuses the run; `reason`: what is missing
+  NotBuilt,  // the default (and what means the same) is accepted, any other value refuses the run; `reason`: what is
+             // missing
   Refused,   // wrong at this revision of upstream too, or harmful; `reason` says why
 };
 
@@ -29,12 +31,12 @@ struct Parameter {
   std::string_view reason;
   std::string_view spec_field;  // Honoured: "lr.max_lr"; several fields are separated by a space
   std::string_view unit;
-  std::string_view choices;     // "adam|sgd"; empty: any
+  std::string_view choices;          // "adam|sgd"; empty: any
   std::string_view unbuilt_choices;  // known to upstream, refused here: "muon|dist_muon"
-  std::string_view harmless;    // further values that mean the default: "0|false"
-  std::string_view only_with;   // read only while that key has a value other than its default
-  std::string_view needs;       // a value other than the default needs that key to be on
-  std::string_view instead;     // the key to write instead of this one
+  std::string_view harmless;         // further values that mean the default: "0|false"
+  std::string_view only_with;        // read only while that key has a value other than its default
+  std::string_view needs;            // a value other than the default needs that key to be on
+  std::string_view instead;          // the key to write instead of this one
   double minimum = -std::numeric_limits<double>::infinity();
   double maximum = std::numeric_limits<double>::infinity();
   bool any_case = false;  // choices are compared without case
@@ -54,17 +56,17 @@ struct Parameter {
   constexpr Parameter in_any_case() const { return with(&Parameter::any_case, true); }
 
  private:
-  constexpr Parameter with(std::string_view Parameter::*field, std::string_view value) const {
+  constexpr Parameter with(std::string_view Parameter::* field, std::string_view value) const {
     Parameter copy = *this;
     copy.*field = value;
     return copy;
   }
-  constexpr Parameter with(double Parameter::*field, double value) const {
+  constexpr Parameter with(double Parameter::* field, double value) const {
     Parameter copy = *this;
     copy.*field = value;
     return copy;
   }
-  constexpr Parameter with(bool Parameter::*field, bool value) const {
+  constexpr Parameter with(bool Parameter::* field, bool value) const {
     Parameter copy = *this;
     copy.*field = value;
     return copy;

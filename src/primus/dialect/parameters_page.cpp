@@ -57,22 +57,23 @@ constexpr std::array<std::string_view, 4> kMeaning{
 std::string parameters_page(std::string_view framework) {
   const auto rows = all_parameters(framework);
   std::string page = "# Parameters of " + std::string(framework) + "\n\n";
-  page += "Made from the parameter table (`src/primus/dialect`) by `primus-cli config parameters --framework " +
-          std::string(framework) + " --format md`; do not edit.\n\n| status | keys | meaning |\n| --- | ---: | --- |\n";
+  page += "Made from the parameter table (`src/primus/dialect`) by `primus-cli config parameters " +
+          std::string(framework) + "`; do not edit.\n\n| status | keys | meaning |\n| --- | ---: | --- |\n";
   for (size_t i = 0; i < kStatuses.size(); ++i) {
     size_t count = 0;
     for (const Parameter& row : rows) count += row.status == kStatuses[i];
-    page += "| " + std::string(to_string(kStatuses[i])) + " | " + std::to_string(count) + " | " + std::string(kMeaning[i]) +
-            " |\n";
+    page += "| " + std::string(to_string(kStatuses[i])) + " | " + std::to_string(count) + " | " +
+            std::string(kMeaning[i]) + " |\n";
   }
   for (const Status status : kStatuses) {
-    page += "\n## " + std::string(to_string(status)) + "\n\n| key | value | default | what | |\n| --- | --- | --- | --- | --- |\n";
+    page += "\n## " + std::string(to_string(status)) +
+            "\n\n| key | value | default | what | |\n| --- | --- | --- | --- | --- |\n";
     for (const Parameter& row : rows) {
       if (row.status != status) continue;
       std::string what(row.doc);
       if (!row.unit.empty()) what += " Unit: " + std::string(row.unit) + ".";
-      page += "| `" + std::string(row.name) + "` | " + cell(kind(row)) + " | `" + std::string(row.default_text) + "` | " +
-              cell(what) + " | " + cell(remark(row)) + " |\n";
+      page += "| `" + std::string(row.name) + "` | " + cell(kind(row)) + " | `" + std::string(row.default_text) +
+              "` | " + cell(what) + " | " + cell(remark(row)) + " |\n";
     }
   }
   return page;

@@ -14,7 +14,8 @@ namespace {
 using config::Value;
 
 constexpr int64_t kLayers = 4, kHeadDim = 32, kSequence = 256, kMicroBatch = 2, kMicroBatches = 4;
-constexpr int64_t kMockVocab = 2048, kMostSteps = 50, kLeastSteps = 10, kEvalBatches = 2;
+constexpr int64_t kMockVocab = 2048, kMostSteps = 50, kUsefulSteps = 25, kLeastSteps = 10, kEvalBatches = 2;
+constexpr int64_t kLeastHidden = 128;
 constexpr int64_t kUnit = 32;  // widths are multiples of it
 
 // The numbers that the rules look at, read through the table (defaults included).
@@ -31,6 +32,11 @@ class Keys {
     const TypedValue value = typed(key);
     const auto* b = std::get_if<bool>(&value.data);
     return b != nullptr && *b;
+  }
+  std::string text(std::string_view key) const {
+    const TypedValue value = typed(key);
+    const auto* text = std::get_if<std::string>(&value.data);
+    return text != nullptr ? *text : "";
   }
   std::vector<int64_t> integers(std::string_view key) const {
     const TypedValue value = typed(key);
@@ -81,8 +87,10 @@ Shape full_shape(const Keys& keys) {
   s.head_dim = keys.integer("kv_channels").value_or(s.hidden / s.heads);
   s.ffn = keys.integer("ffn_hidden_size").value_or(s.gated ? s.hidden * 8 / 3 : 4 * s.hidden);
   s.sequence = keys.integer("seq_length").value_or(0);
-  // A real tokenizer's size is not known here; the largest usual one keeps the budget honest.
-  s.vocab = keys.integer("vocab_size").value_or(131072);
+  // A real tokenizer's size is not known here; the largest usual one of its kind keeps the budget honest.
+  const std::string tokenizer = keys.text("tokenizer_type");
+  const bool tiny = tokenizer == "ByteTokenizer" || tokenizer == "CharTokenizer";
+  s.vocab = keys.integer("vocab_size").value_or(tiny ? 512 : 131072);
   return s;
 }
 
@@ -151,7 +159,8 @@ void shape_changes(const Keys& keys, const Shape& full, const Shape& s, Changes&
 }
 
 int64_t scaled(int64_t length, double factor, int64_t least) {
-  return std::min(length, std::max<int64_t>(least, static_cast<int64_t>(std::llround(static_cast<double>(length) * factor))));
+  return std::min(length,
+                  std::max<int64_t>(least, static_cast<int64_t>(std::llround(static_cast<double>(length) * factor))));
 }
 
 // Schedules keep their shape: every length is scaled by the same factor.
@@ -203,10 +212,11 @@ Result<std::vector<ProxyChange>> proxy_changes(const config::Module& module) {
   const auto step_flops = [&](const Shape& s) {
     return s.flops_per_token() * static_cast<double>(s.sequence * small_global);
   };
+  const auto useful = static_cast<double>(std::min(wanted, kUsefulSteps));
   Shape shape = small_shape(full, 1, pipeline, mock);
-  for (int64_t groups = 2; groups <= std::min<int64_t>(full.groups, 16); ++groups) {
+  for (int64_t groups = 2; groups <= full.groups; ++groups) {
     const Shape larger = small_shape(full, groups, pipeline, mock);
-    if (step_flops(larger) * static_cast<double>(wanted) > kProxyFlops) break;
+    if (shape.hidden >= kLeastHidden && step_flops(larger) * useful > kProxyFlops) break;
     shape = larger;
   }
   const auto affordable = static_cast<int64_t>(kProxyFlops / step_flops(shape));
@@ -217,15 +227,18 @@ Result<std::vector<ProxyChange>> proxy_changes(const config::Module& module) {
   shape_changes(keys, full, shape, out);
   out.set("micro_batch_size", small_micro, "at most 2 sequences");
   out.set("global_batch_size", small_global, "at most 4 micro-batches");
-  if (train_steps) out.set("train_iters", steps, "at most 50 steps, within the budget of floating point operations");
-  else out.set("train_samples", steps * small_global, "at most 50 steps, within the budget of floating point operations");
+  if (train_steps)
+    out.set("train_iters", steps, "at most 50 steps, within the budget of floating point operations");
+  else
+    out.set("train_samples", steps * small_global, "at most 50 steps, within the budget of floating point operations");
   length_changes(keys, steps, factor, out);
   ramp_changes(keys, small_micro, factor, out);
   return out.take();
 }
 
 Result<std::vector<ProxyChange>> apply_proxy(config::Experiment& experiment, std::string_view module_name) {
-  const std::string name(module_name.empty() && !experiment.modules.empty() ? experiment.main_module().name : module_name);
+  const std::string name(module_name.empty() && !experiment.modules.empty() ? experiment.main_module().name
+                                                                            : module_name);
   config::Module* module = experiment.find_module(name);
   if (module == nullptr) return error_at({experiment.file, 0, 0}, "the experiment has no module '" + name + "'");
   auto changes = proxy_changes(*module);
@@ -243,8 +256,8 @@ std::string render_proxy(const std::vector<ProxyChange>& changes) {
   for (const ProxyChange& change : changes) width = std::max(width, change.key.size());
   std::string text;
   for (const ProxyChange& change : changes) {
-    text += change.key + std::string(width - change.key.size(), ' ') + "  " + config::describe(change.old_value) + " -> " +
-            config::describe(change.new_value) + "  (" + change.rule + ")\n";
+    text += change.key + std::string(width - change.key.size(), ' ') + "  " + config::describe(change.old_value) +
+            " -> " + config::describe(change.new_value) + "  (" + change.rule + ")\n";
   }
   return text;
 }

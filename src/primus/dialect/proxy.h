@@ -18,7 +18,7 @@ struct ProxyChange {
   std::string key;
   config::Value old_value;  // null when the key was absent
   config::Value new_value;
-  std::string rule;         // one short sentence
+  std::string rule;  // one short sentence
 };
 
 // What would change, in a fixed order. Never enlarges anything. Kept: family, kind of attention, ratio of query to

@@ -6,7 +6,8 @@ namespace primus::dialect {
 
 TypedValue Reader::typed(std::string_view key) {
   const Parameter* row = find_parameter(module_.framework, key);
-  PRIMUS_CHECK(row != nullptr && row->status == Status::Honoured, "taken, but not an honoured row: " + std::string(key));
+  PRIMUS_CHECK(row != nullptr && row->status == Status::Honoured,
+               "taken, but not an honoured row: " + std::string(key));
   taken_.emplace(key);
   const config::Value* value = module_.params.find(key);
   if (value == nullptr) return table_value(*row, row->default_text);

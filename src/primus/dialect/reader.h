@@ -25,8 +25,12 @@ class Reader {
   double number(std::string_view key) { return take<double>(key).value_or(0); }
   std::optional<std::string> maybe_text(std::string_view key) { return take<std::string>(key); }
   std::string text(std::string_view key) { return take<std::string>(key).value_or(""); }
-  std::vector<int64_t> integers(std::string_view key) { return take<std::vector<int64_t>>(key).value_or(std::vector<int64_t>{}); }
-  std::vector<std::string> texts(std::string_view key) { return take<std::vector<std::string>>(key).value_or(std::vector<std::string>{}); }
+  std::vector<int64_t> integers(std::string_view key) {
+    return take<std::vector<int64_t>>(key).value_or(std::vector<int64_t>{});
+  }
+  std::vector<std::string> texts(std::string_view key) {
+    return take<std::vector<std::string>>(key).value_or(std::vector<std::string>{});
+  }
   // The configuration's own map; null when the key is absent or null.
   const config::Value* map(std::string_view key);
 

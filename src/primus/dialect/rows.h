@@ -54,7 +54,8 @@ constexpr Parameter refused(std::string_view name, ValueKind kind, std::string_v
 inline constexpr std::string_view kUnread = "upstream reads this key nowhere";
 inline constexpr std::string_view kKernel = "chooses a GPU kernel of upstream; the numbers are the same up to rounding";
 inline constexpr std::string_view kComm = "tunes communication on GPU clusters; the numbers do not change";
-inline constexpr std::string_view kOtherProgram = "belongs to another program of upstream, never read by GPT pre-training";
+inline constexpr std::string_view kOtherProgram =
+    "belongs to another program of upstream, never read by GPT pre-training";
 inline constexpr std::string_view kInference = "read by upstream's inference only, never by training";
 inline constexpr std::string_view kLogOnly = "changes upstream's log lines only";
 inline constexpr std::string_view kMemory = "moves upstream's GPU memory around; the numbers do not change";

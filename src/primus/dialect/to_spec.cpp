@@ -19,15 +19,19 @@ bool names_field(const Parameter& row, std::string_view field) {
   return false;
 }
 
-// The key whose value decided a field: the one that is given, else the first of the table.
+// The key whose value decided a field: the one that is given (a number rather than a switch), else the first of the
+// table.
 const Parameter* key_of_field(const Reader& keys, std::string_view field) {
-  const Parameter* first = nullptr;
+  const Parameter* best = nullptr;
+  int best_rank = -1;
   for (const Parameter& row : all_parameters(keys.module().framework)) {
     if (row.status != Status::Honoured || !names_field(row, field)) continue;
-    if (keys.is_given(row.name)) return &row;
-    if (first == nullptr) first = &row;
+    const int rank = 2 * keys.is_given(row.name) + (row.type != Type::Bool);
+    if (rank <= best_rank) continue;
+    best = &row;
+    best_rank = rank;
   }
-  return first;
+  return best;
 }
 
 // Findings of the spec, with the dialect's keys and places.
@@ -52,14 +56,14 @@ Diagnostic no_such_module(const config::Experiment& experiment, std::string_view
 
 Diagnostic no_such_framework(const config::Module& module) {
   Diagnostic finding = error_at(module.place, "");
-  const bool known = std::find(std::begin(kFrameworks), std::end(kFrameworks), module.framework) != std::end(kFrameworks);
+  const bool known =
+      std::find(std::begin(kFrameworks), std::end(kFrameworks), module.framework) != std::end(kFrameworks);
   finding.key = "framework";
   finding.found = module.framework;
   finding.expected = "megatron";
   finding.message = known ? "training with framework '" + module.framework + "' is not built yet"
                           : "unknown framework '" + module.framework + "'";
-  if (!known)
-    finding.suggestion = did_you_mean(module.framework, {std::begin(kFrameworks), std::end(kFrameworks)});
+  if (!known) finding.suggestion = did_you_mean(module.framework, {std::begin(kFrameworks), std::end(kFrameworks)});
   return finding;
 }
 
@@ -86,7 +90,8 @@ const config::Module* select_module(const config::Experiment& experiment, std::s
 int64_t Translation::needed(std::string_view key, int64_t otherwise) {
   const auto value = keys.maybe_integer(key);
   if (value) return *value;
-  error(key, "'" + std::string(key) + "' is not given", "an integer", "add " + std::string(key) + " to the model preset or the overrides");
+  error(key, "'" + std::string(key) + "' is not given", "an integer",
+        "add " + std::string(key) + " to the model preset or the overrides");
   return otherwise;
 }
 
@@ -152,8 +157,8 @@ Diagnostics finish_vocabulary(spec::RunSpec& run, int64_t tokenizer_vocab_size) 
   if (model.vocab_size > 0) return {};
   Diagnostics out;
   const auto too_large = [&](const char* key, int64_t limit) {
-    Diagnostic finding = error_at({}, "the tokenizer has " + format_thousands(tokenizer_vocab_size) + " ids, and " + key +
-                                          " allows " + format_thousands(limit));
+    Diagnostic finding = error_at({}, "the tokenizer has " + format_thousands(tokenizer_vocab_size) + " ids, and " +
+                                          key + " allows " + format_thousands(limit));
     finding.key = key;
     finding.expected = std::string(key) + " of at least " + std::to_string(tokenizer_vocab_size);
     finding.suggestion = std::string("leave ") + key + " out: the tokenizer's size is used";

@@ -18,8 +18,8 @@ struct ToSpecOptions {
 };
 
 // `module_name` empty: the module that the sub-command selects (experiment.main_module()).
-// Errors: everything wrong together, each with its place: unknown keys, wrong kinds, what is not built yet, missing keys,
-// cross-field rules, batch arithmetic for `world_size` ranks. A good result carries warnings and notes.
+// Errors: everything wrong together, each with its place: unknown keys, wrong kinds, what is not built yet, missing
+// keys, cross-field rules, batch arithmetic for `world_size` ranks. A good result carries warnings and notes.
 // model.vocab_size and padded_vocab_size are 0 where the tokenizer decides: finish_vocabulary sets them.
 // A framework without a table is refused with one sentence.
 Result<spec::RunSpec> to_spec(const config::Experiment& experiment, std::string_view module_name = {},

@@ -61,10 +61,12 @@ struct ScalarReader {
     std::string digits(raw);
     std::erase(digits, '_');
     const std::string decimal = sexagesimal ? "" : std::to_string(parse_int(digits).value_or(0));
-    Diagnostic finding = error_at(value.place(), "'" + std::string(parameter.name) + "' has a number with two readings");
+    Diagnostic finding =
+        error_at(value.place(), "'" + std::string(parameter.name) + "' has a number with two readings");
     finding.key = parameter.name;
-    finding.found = value.origin().raw + (sexagesimal ? ", which YAML 1.1 reads in base 60"
-                                                      : ", which YAML 1.1 reads as octal where it can, others as " + decimal);
+    finding.found =
+        value.origin().raw + (sexagesimal ? ", which YAML 1.1 reads in base 60"
+                                          : ", which YAML 1.1 reads as octal where it can, others as " + decimal);
     finding.expected = "a decimal integer without leading zeros";
     if (leading_zero) finding.suggestion = "write " + decimal;
     out.push_back(std::move(finding));
@@ -95,8 +97,8 @@ struct ScalarReader {
         return *parsed;
       }
     }
-    return wrong(value, expected(), value.is_string() && value.as_string().empty() ? "leave the key out, or write a number"
-                                                                                   : "");
+    return wrong(value, expected(),
+                 value.is_string() && value.as_string().empty() ? "leave the key out, or write a number" : "");
   }
 
   std::optional<int64_t> integer(const Value& value) const {
@@ -181,13 +183,20 @@ std::optional<TypedValue> read_list(const ScalarReader& reader, const Value& val
 std::optional<TypedValue> read_kind(const ScalarReader& reader, const Value& value) {
   const auto wrap = [](auto got) { return got ? std::optional(TypedValue{*got}) : std::nullopt; };
   switch (reader.parameter.type) {
-    case Type::Bool: return wrap(reader.boolean(value));
-    case Type::Int: return wrap(reader.integer(value));
-    case Type::Float: return wrap(reader.number(value));
-    case Type::Text: return wrap(reader.text(value));
-    case Type::IntList: return read_list<int64_t>(reader, value, [&](const Value& v) { return reader.integer(v); });
-    case Type::FloatList: return read_list<double>(reader, value, [&](const Value& v) { return reader.number(v); });
-    case Type::TextList: return read_list<std::string>(reader, value, [&](const Value& v) { return reader.text(v); });
+    case Type::Bool:
+      return wrap(reader.boolean(value));
+    case Type::Int:
+      return wrap(reader.integer(value));
+    case Type::Float:
+      return wrap(reader.number(value));
+    case Type::Text:
+      return wrap(reader.text(value));
+    case Type::IntList:
+      return read_list<int64_t>(reader, value, [&](const Value& v) { return reader.integer(v); });
+    case Type::FloatList:
+      return read_list<double>(reader, value, [&](const Value& v) { return reader.number(v); });
+    case Type::TextList:
+      return read_list<std::string>(reader, value, [&](const Value& v) { return reader.text(v); });
     case Type::Map:
       if (!value.is_map()) return reader.wrong(value, reader.expected());
       return TypedValue{value};
@@ -252,8 +261,10 @@ bool TypedValue::same_as(const TypedValue& other) const {
   return std::visit(
       [&](const auto& mine) {
         using T = std::decay_t<decltype(mine)>;
-        if constexpr (std::is_same_v<T, config::Value>) return false;
-        else return mine == std::get<T>(other.data);
+        if constexpr (std::is_same_v<T, config::Value>)
+          return false;
+        else
+          return mine == std::get<T>(other.data);
       },
       data);
 }
@@ -283,21 +294,26 @@ TypedValue table_value(const Parameter& parameter, std::string_view text) {
     return words;
   };
   switch (parameter.type) {
-    case Type::Bool: return {text == "true"};
-    case Type::Int: return {parse_int(text).value_or(0)};
-    case Type::Float: return {parse_double(text).value_or(0)};
+    case Type::Bool:
+      return {text == "true"};
+    case Type::Int:
+      return {parse_int(text).value_or(0)};
+    case Type::Float:
+      return {parse_double(text).value_or(0)};
     case Type::IntList: {
       std::vector<int64_t> numbers;
       for (const std::string& word : items()) numbers.push_back(parse_int(word).value_or(0));
       return {std::move(numbers)};
     }
-    case Type::TextList: return {items()};
+    case Type::TextList:
+      return {items()};
     case Type::Any:
       if (text == "true" || text == "false") return {text == "true"};
       if (const auto i = parse_int(text)) return {*i};
       if (const auto d = parse_double(text)) return {*d};
       return {std::string(text)};
-    default: return {std::string(text)};
+    default:
+      return {std::string(text)};
   }
 }
 

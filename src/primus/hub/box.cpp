@@ -2,9 +2,8 @@
 
 #include <algorithm>
 #include <cstring>
-#include <numeric>
-
 #include <fmt/format.h>
+#include <numeric>
 
 #include "primus/base/check.h"
 
@@ -43,7 +42,8 @@ std::string outside_fault(const std::vector<int64_t>& shape, const Box& box) {
   for (size_t dim = 0; dim < shape.size(); ++dim) {
     const int64_t offset = box.offset[dim], size = box.size[dim];
     if (offset < 0 || size < 0 || offset > shape[dim] || size > shape[dim] - offset) {
-      return fmt::format("a box with offset {} and size {} in dim {} does not fit into {}", offset, size, dim, shape[dim]);
+      return fmt::format("a box with offset {} and size {} in dim {} does not fit into {}", offset, size, dim,
+                         shape[dim]);
     }
   }
   return "";

@@ -24,12 +24,12 @@ std::optional<Box> intersect(const Box& a, const Box& b);
 
 // Why a box does not lie in a tensor of `shape`, as a sentence part; empty when it does.
 std::string outside_fault(const std::vector<int64_t>& shape, const Box& box);
-// Why `boxes` do not fill a tensor of `shape` exactly once, as a sentence part ("boxes overlap: ..."); empty when they do.
-// Cost: sorts by the first dim; linear for shards cut along it.
+// Why `boxes` do not fill a tensor of `shape` exactly once, as a sentence part ("boxes overlap: ..."); empty when they
+// do. Cost: sorts by the first dim; linear for shards cut along it.
 std::string tiling_fault(const std::vector<int64_t>& shape, const std::vector<Box>& boxes);
 
-// Copies the elements of `part` (global coordinates) from a contiguous buffer that holds `source` to a contiguous one that
-// holds `destination`. `part` must lie in both; the buffers must not overlap.
+// Copies the elements of `part` (global coordinates) from a contiguous buffer that holds `source` to a contiguous one
+// that holds `destination`. `part` must lie in both; the buffers must not overlap.
 void copy_box(const Box& part, const Box& source, const std::byte* source_data, const Box& destination,
               std::byte* destination_data, size_t element_bytes);
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <chrono>
-
 #include <fmt/format.h>
 
 #include "primus/base/strings.h"
@@ -25,7 +24,8 @@ std::optional<int64_t> step_of(const std::string& folder_name) {
 std::vector<fs::path> entries_of(const fs::path& folder) {
   std::vector<fs::path> paths;
   std::error_code code;
-  for (fs::directory_iterator next(folder, code), end; !code && next != end; next.increment(code)) paths.push_back(next->path());
+  for (fs::directory_iterator next(folder, code), end; !code && next != end; next.increment(code))
+    paths.push_back(next->path());
   std::ranges::sort(paths);
   return paths;
 }
@@ -82,9 +82,13 @@ void delete_tree(const fs::path& folder) {
 
 }  // namespace
 
-fs::path checkpoints_folder(const fs::path& run_folder) { return run_folder / "checkpoints"; }
+fs::path checkpoints_folder(const fs::path& run_folder) {
+  return run_folder / "checkpoints";
+}
 
-std::string step_folder_name(int64_t step) { return fmt::format("{}{}", kStepPrefix, step); }
+std::string step_folder_name(int64_t step) {
+  return fmt::format("{}{}", kStepPrefix, step);
+}
 
 std::string partial_folder_name(int64_t step, const std::string& save_id) {
   return fmt::format("{}{}-{}", kPartialPrefix, step_folder_name(step), save_id);
@@ -105,7 +109,8 @@ namespace {
 
 std::optional<FoundCheckpoint> newest_complete(const fs::path& checkpoints, Diagnostics& notes) {
   for (const fs::path& path : entries_of(checkpoints)) {
-    if (path.filename().string().starts_with(kPartialPrefix)) notes.push_back(note_at(path, "skipped: an unfinished save"));
+    if (path.filename().string().starts_with(kPartialPrefix))
+      notes.push_back(note_at(path, "skipped: an unfinished save"));
   }
   std::vector<CheckpointListing> listings = list_checkpoints(checkpoints);
   for (auto listing = listings.rbegin(); listing != listings.rend(); ++listing) {
@@ -135,15 +140,16 @@ Result<FoundCheckpoint> find_checkpoint(const fs::path& path) {
   }
   Diagnostics notes;
   for (const fs::path& folder : {path, checkpoints_folder(path)}) {
-    if (std::optional<FoundCheckpoint> found = newest_complete(folder, notes)) return {std::move(*found), std::move(notes)};
+    if (std::optional<FoundCheckpoint> found = newest_complete(folder, notes))
+      return {std::move(*found), std::move(notes)};
   }
   Diagnostic finding = error_at({path.string()}, "no complete checkpoint here");
   std::vector<std::string> seen;
   for (const Diagnostic& note : notes) seen.push_back(fmt::format("{} ({})", note.place.file, note.message));
   if (!fs::exists(path, code)) seen.push_back("the folder does not exist");
   finding.found = join(seen, ", ");
-  finding.expected = fmt::format("{} in '{}', or folders step_<N> that hold one in '{}' or '{}'", kManifestName, path.string(),
-                                 path.string(), checkpoints_folder(path).string());
+  finding.expected = fmt::format("{} in '{}', or folders step_<N> that hold one in '{}' or '{}'", kManifestName,
+                                 path.string(), path.string(), checkpoints_folder(path).string());
   return finding;
 }
 
@@ -178,9 +184,8 @@ Diagnostics clean_checkpoints(const fs::path& checkpoints) {
 std::vector<int64_t> apply_retention(const fs::path& checkpoints, const Retention& retention, int64_t saved_step) {
   if (retention.keep_last <= 0) return {};
   std::vector<CheckpointListing> listings = list_checkpoints(checkpoints);
-  std::erase_if(listings, [&](const CheckpointListing& listing) {
-    return !listing.complete() || listing.step > saved_step;
-  });
+  std::erase_if(listings,
+                [&](const CheckpointListing& listing) { return !listing.complete() || listing.step > saved_step; });
   std::vector<int64_t> removed;
   const auto num_old = static_cast<int64_t>(listings.size()) - retention.keep_last;
   for (int64_t i = 0; i < num_old; ++i) {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <charconv>
-
 #include <fmt/format.h>
 
 #include "primus/base/hash.h"
@@ -12,7 +11,9 @@ namespace primus::hub {
 
 namespace {
 
-std::string hex(uint64_t value) { return fmt::format("{:016x}", value); }
+std::string hex(uint64_t value) {
+  return fmt::format("{:016x}", value);
+}
 
 // Numbers from a text are unsigned where they can be; numbers of ours may be signed ones.
 bool is_count(const Json& value) {
@@ -138,7 +139,8 @@ CheckpointTensor tensor_from_json(const Json& json, size_t num_files, const std:
   for (const Json& item : reader.list("shards")) {
     tensor.shards.push_back(shard_from_json(FieldReader(item, "a shard of " + where, file, findings)));
     boxes.push_back(tensor.shards.back().box);
-    if (tensor.shards.back().file >= num_files) findings.push_back(error_at({file}, where + " names a file that is not listed"));
+    if (tensor.shards.back().file >= num_files)
+      findings.push_back(error_at({file}, where + " names a file that is not listed"));
   }
   if (findings.size() > before) return tensor;
   std::string fault;
@@ -147,7 +149,8 @@ CheckpointTensor tensor_from_json(const Json& json, size_t num_files, const std:
   } else if (!partial) {
     fault = tiling_fault(tensor.shape, boxes);
   }
-  if (!fault.empty()) findings.push_back(error_at({file}, fmt::format("{} of shape {}: {}", where, format_shape(tensor.shape), fault)));
+  if (!fault.empty())
+    findings.push_back(error_at({file}, fmt::format("{} of shape {}: {}", where, format_shape(tensor.shape), fault)));
   return tensor;
 }
 
@@ -172,7 +175,9 @@ uint64_t Manifest::size_bytes() const {
   return sum;
 }
 
-std::string fingerprint_hash(const Json& model) { return sha256_hex(dump_json(model)); }
+std::string fingerprint_hash(const Json& model) {
+  return sha256_hex(dump_json(model));
+}
 
 Diagnostics compare_fingerprints(const Json& wanted, const Json& found, const fs::path& place) {
   std::vector<std::string> differences;
@@ -184,7 +189,8 @@ Diagnostics compare_fingerprints(const Json& wanted, const Json& found, const fs
     if (other == found_flat.end()) {
       differences.push_back(fmt::format("{}: {} here, absent in the checkpoint", short_name(key), dump_json(value)));
     } else if (*other != value) {
-      differences.push_back(fmt::format("{}: {} here, {} in the checkpoint", short_name(key), dump_json(value), dump_json(*other)));
+      differences.push_back(
+          fmt::format("{}: {} here, {} in the checkpoint", short_name(key), dump_json(value), dump_json(*other)));
     }
   }
   for (const auto& [key, value] : found_flat.items()) {
@@ -229,7 +235,10 @@ Json to_json(const Manifest& manifest) {
   for (const CheckpointTensor& tensor : manifest.tensors) {
     Json shards = Json::array();
     for (const CheckpointShard& shard : tensor.shards) shards.push_back(shard_to_json(shard));
-    tensors.push_back({{"name", tensor.name}, {"dtype", to_string(tensor.dtype)}, {"shape", tensor.shape}, {"shards", std::move(shards)}});
+    tensors.push_back({{"name", tensor.name},
+                       {"dtype", to_string(tensor.dtype)},
+                       {"shape", tensor.shape},
+                       {"shards", std::move(shards)}});
   }
   json["tensors"] = std::move(tensors);
   return json;
@@ -250,7 +259,8 @@ Result<Manifest> manifest_from_json(const Json& json, const std::string& file, b
   Manifest manifest{.save_id = reader.text("save_id"), .created = reader.text("created")};
   manifest.world_size = static_cast<int>(std::min<uint64_t>(reader.count("world_size"), INT32_MAX));
   manifest.state = state_from_json(reader);
-  if (reader.text("model_hash") != fingerprint_hash(manifest.state.model)) reader.bad("'model_hash' does not fit 'model'");
+  if (reader.text("model_hash") != fingerprint_hash(manifest.state.model))
+    reader.bad("'model_hash' does not fit 'model'");
   for (const Json& item : reader.list("files")) {
     FieldReader fields(item, "a file", file, findings);
     manifest.files.push_back({.name = fields.text("name"),
@@ -264,7 +274,8 @@ Result<Manifest> manifest_from_json(const Json& json, const std::string& file, b
   }
   std::ranges::sort(manifest.tensors, {}, &CheckpointTensor::name);
   const auto twice = std::ranges::adjacent_find(manifest.tensors, {}, &CheckpointTensor::name);
-  if (twice != manifest.tensors.end()) reader.bad(fmt::format("names the tensor '{}' twice", printable_ascii(twice->name)));
+  if (twice != manifest.tensors.end())
+    reader.bad(fmt::format("names the tensor '{}' twice", printable_ascii(twice->name)));
   if (!findings.empty()) return findings;
   return manifest;
 }

@@ -19,10 +19,10 @@ inline constexpr const char* kManifestName = "manifest.json";
 
 // Everything but the tensors. Objects that only the trainer understands are opaque here.
 struct CheckpointState {
-  int64_t step = 0;  // steps done
+  int64_t step = 0;              // steps done
   int64_t consumed_samples = 0;  // the data position
   int64_t consumed_tokens = 0;
-  uint64_t seed = 0;  // with `step`, the whole state of every random stream
+  uint64_t seed = 0;             // with `step`, the whole state of every random stream
   Json model = Json::object();   // the fingerprint: what must be equal for the weights to fit
   Json layout = Json::object();  // sizes of the parallel axes, for people; loading ignores it
   Json extra = Json::object();   // scheduler, loss scaler, anything else that the trainer wants back
@@ -69,8 +69,8 @@ std::string fingerprint_hash(const Json& model);
 Diagnostics compare_fingerprints(const Json& wanted, const Json& found, const fs::path& place);
 
 Json to_json(const Manifest& manifest);
-// Errors: unknown format version, missing or wrong fields, file names that leave the folder, shards that do not fill their
-// tensor exactly once (a partial manifest, what one rank wrote, may leave elements out).
+// Errors: unknown format version, missing or wrong fields, file names that leave the folder, shards that do not fill
+// their tensor exactly once (a partial manifest, what one rank wrote, may leave elements out).
 Result<Manifest> manifest_from_json(const Json& json, const std::string& file, bool partial = false);
 Result<Manifest> read_manifest(const fs::path& checkpoint_folder);
 

@@ -1,9 +1,8 @@
 #include "primus/hub/checkpoint_reader.h"
 
+#include <fmt/format.h>
 #include <map>
 #include <set>
-
-#include <fmt/format.h>
 
 #include "primus/base/strings.h"
 #include "primus/base/xxh64.h"
@@ -61,11 +60,13 @@ Result<const SafetensorsFile*> CheckpointReader::file(size_t index) {
   return &*files_[index];
 }
 
-Result<std::span<const std::byte>> CheckpointReader::shard(const CheckpointTensor& tensor, const CheckpointShard& shard) {
+Result<std::span<const std::byte>> CheckpointReader::shard(const CheckpointTensor& tensor,
+                                                           const CheckpointShard& shard) {
   Result<const SafetensorsFile*> opened = file(shard.file);
   if (!opened) return opened.diagnostics();
   const TensorEntry* entry = (*opened)->find(shard.name_in_file);
-  if (entry == nullptr) return fault(shard.file, fmt::format("the file lacks '{}'", printable_ascii(shard.name_in_file)));
+  if (entry == nullptr)
+    return fault(shard.file, fmt::format("the file lacks '{}'", printable_ascii(shard.name_in_file)));
   if (entry->dtype != tensor.dtype || entry->shape != shard.box.size) {
     Diagnostic finding =
         fault(shard.file, fmt::format("'{}' is not what the manifest says", printable_ascii(shard.name_in_file)));

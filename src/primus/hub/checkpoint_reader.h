@@ -1,4 +1,5 @@
-// The shards of one checkpoint, found, mapped and checked against its manifest. Every file is opened when first asked for.
+// The shards of one checkpoint, found, mapped and checked against its manifest. Every file is opened when first asked
+// for.
 #pragma once
 
 #include <cstddef>

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -51,7 +50,9 @@ static_assert(rows_are_in_order());
 
 }  // namespace
 
-std::string_view to_string(Dtype dtype) { return kRows.at(static_cast<size_t>(dtype)).name; }
+std::string_view to_string(Dtype dtype) {
+  return kRows.at(static_cast<size_t>(dtype)).name;
+}
 
 std::optional<Dtype> parse_dtype(std::string_view name) {
   const auto* row = std::ranges::find(kRows, name, &Row::name);
@@ -65,7 +66,9 @@ std::vector<std::string> dtype_names() {
   return names;
 }
 
-int bits_of(Dtype dtype) { return kRows.at(static_cast<size_t>(dtype)).bits; }
+int bits_of(Dtype dtype) {
+  return kRows.at(static_cast<size_t>(dtype)).bits;
+}
 
 std::optional<int64_t> num_elements(const std::vector<int64_t>& shape) {
   int64_t product = 1;
@@ -86,6 +89,8 @@ std::optional<int64_t> num_bytes(Dtype dtype, const std::vector<int64_t>& shape)
   return bits / 8;
 }
 
-std::string format_shape(const std::vector<int64_t>& shape) { return fmt::format("[{}]", fmt::join(shape, ", ")); }
+std::string format_shape(const std::vector<int64_t>& shape) {
+  return fmt::format("[{}]", fmt::join(shape, ", "));
+}
 
 }  // namespace primus::hub

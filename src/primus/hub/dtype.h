@@ -12,10 +12,31 @@ namespace primus::hub {
 
 // In the order of the reference writer, which stores later ones first.
 enum class Dtype {
-  Bool, F4, F6E2M3, F6E3M2, U8, I8, F8E5M2, F8E4M3, F8E8M0, F8E4M3Fnuz, F8E5M2Fnuz, I16, U16, F16, BF16, I32, U32, F32, C64, F64, I64, U64
+  Bool,
+  F4,
+  F6E2M3,
+  F6E3M2,
+  U8,
+  I8,
+  F8E5M2,
+  F8E4M3,
+  F8E8M0,
+  F8E4M3Fnuz,
+  F8E5M2Fnuz,
+  I16,
+  U16,
+  F16,
+  BF16,
+  I32,
+  U32,
+  F32,
+  C64,
+  F64,
+  I64,
+  U64
 };
 
-std::string_view to_string(Dtype dtype);                 // "BF16", as written in the file
+std::string_view to_string(Dtype dtype);                  // "BF16", as written in the file
 std::optional<Dtype> parse_dtype(std::string_view name);  // exact spelling
 std::vector<std::string> dtype_names();
 int bits_of(Dtype dtype);

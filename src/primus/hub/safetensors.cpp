@@ -3,10 +3,9 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <fmt/format.h>
 #include <numeric>
 #include <tuple>
-
-#include <fmt/format.h>
 
 #include "primus/base/check.h"
 #include "primus/base/json.h"
@@ -93,7 +92,8 @@ void SafetensorsWriter::append(std::span<const std::byte> bytes) {
 }
 
 void SafetensorsWriter::close() {
-  PRIMUS_CHECK(appended_bytes_ == data_bytes_, fmt::format("{} of {} bytes of data were given", appended_bytes_, data_bytes_));
+  PRIMUS_CHECK(appended_bytes_ == data_bytes_,
+               fmt::format("{} of {} bytes of data were given", appended_bytes_, data_bytes_));
   file_.close();
 }
 

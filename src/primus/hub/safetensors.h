@@ -38,8 +38,9 @@ struct SafetensorsHeader {
 };
 
 // Checks and reads the header of a whole file held in memory; `file` only names it in diagnostics.
-// Errors (all that are found): too short, length field over the cap or the file, not a JSON object, repeated names, unknown
-// dtypes, wrong value kinds, sizes that overflow or do not fit their dtype, overlaps, gaps, bytes after the last tensor.
+// Errors (all that are found): too short, length field over the cap or the file, not a JSON object, repeated names,
+// unknown dtypes, wrong value kinds, sizes that overflow or do not fit their dtype, overlaps, gaps, bytes after the
+// last tensor.
 Result<SafetensorsHeader> parse_safetensors(std::span<const std::byte> bytes, const std::string& file);
 
 class SafetensorsFile {
@@ -62,8 +63,8 @@ class SafetensorsFile {
   std::unordered_map<std::string, size_t> by_name_;
 };
 
-// Writes one file. The order of the data is the reference writer's (dtype descending, then name), so equal content gives
-// equal bytes whatever the order of `tensors`. Nothing is at the target path before close() returns.
+// Writes one file. The order of the data is the reference writer's (dtype descending, then name), so equal content
+// gives equal bytes whatever the order of `tensors`. Nothing is at the target path before close() returns.
 class SafetensorsWriter {
  public:
   // Creates the file and writes the header. Throws InternalError for names given twice, RunError on I/O failure.

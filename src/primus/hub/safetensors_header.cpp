@@ -1,11 +1,10 @@
-// Reading the header of a safetensors file: a streaming JSON reader (a hostile header may hold millions of names), then the
-// checks of the layout. Nothing here allocates more than a small multiple of the header's size.
+// Reading the header of a safetensors file: a streaming JSON reader (a hostile header may hold millions of names), then
+// the checks of the layout. Nothing here allocates more than a small multiple of the header's size.
 #include <algorithm>
 #include <bit>
 #include <cstring>
-#include <unordered_set>
-
 #include <fmt/format.h>
+#include <unordered_set>
 
 #include "primus/base/json.h"
 #include "primus/base/strings.h"
@@ -95,8 +94,9 @@ class HeaderReader final : public nlohmann::json_sax<Json> {
     std::string reason = error.what();
     if (const size_t at = reason.find("syntax error"); at != std::string::npos) reason = reason.substr(at);
     name_.clear();
-    return stop(fmt::format("the header is not valid JSON (byte {}): {}", kLengthBytes + position, printable_ascii(reason)),
-                "");
+    return stop(
+        fmt::format("the header is not valid JSON (byte {}): {}", kLengthBytes + position, printable_ascii(reason)),
+        "");
   }
 
  private:
@@ -119,13 +119,19 @@ class HeaderReader final : public nlohmann::json_sax<Json> {
 
   bool scalar(const std::string& text) {
     switch (state_) {
-      case State::Start: return stop("the header is not a JSON object", text);
+      case State::Start:
+        return stop("the header is not a JSON object", text);
       case State::Top:
-        return bad(name_ == "__metadata__" ? "the metadata is not an object" : "a tensor's entry is not an object", text);
-      case State::Metadata: return bad(fmt::format("metadata '{}' is not text", printable_ascii(key_)), text, "text");
-      case State::Shape: return bad("the shape holds something else than sizes", text, "whole numbers, 0 or more");
-      case State::Offsets: return bad("data_offsets hold something else than positions", text, "whole numbers, 0 or more");
-      default: return bad(fmt::format("'{}' has a value of a wrong kind", printable_ascii(key_)), text);
+        return bad(name_ == "__metadata__" ? "the metadata is not an object" : "a tensor's entry is not an object",
+                   text);
+      case State::Metadata:
+        return bad(fmt::format("metadata '{}' is not text", printable_ascii(key_)), text, "text");
+      case State::Shape:
+        return bad("the shape holds something else than sizes", text, "whole numbers, 0 or more");
+      case State::Offsets:
+        return bad("data_offsets hold something else than positions", text, "whole numbers, 0 or more");
+      default:
+        return bad(fmt::format("'{}' has a value of a wrong kind", printable_ascii(key_)), text);
     }
   }
 
@@ -181,8 +187,9 @@ Diagnostics layout_faults(const std::vector<TensorEntry>& entries, uint64_t data
     next = std::max(next, entry.end);
   }
   if (next != data_bytes) {
-    Diagnostic finding = error_at({file}, next > data_bytes ? "the file is cut short: data of the last tensors is missing"
-                                                            : "there are bytes after the last tensor");
+    Diagnostic finding =
+        error_at({file}, next > data_bytes ? "the file is cut short: data of the last tensors is missing"
+                                           : "there are bytes after the last tensor");
     finding.found = fmt::format("{} bytes of data", data_bytes);
     finding.expected = fmt::format("{} bytes of data", next);
     findings.push_back(std::move(finding));
@@ -218,7 +225,8 @@ Result<SafetensorsHeader> parse_safetensors(std::span<const std::byte> bytes, co
   }
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()) + kLengthBytes, length);
   if (!text.starts_with('{')) {
-    return header_fault(file, "the header does not start with '{'", printable_ascii(text.substr(0, 8)), "a JSON object");
+    return header_fault(file, "the header does not start with '{'", printable_ascii(text.substr(0, 8)),
+                        "a JSON object");
   }
   SafetensorsHeader header;
   header.header_bytes = kLengthBytes + length;

@@ -1,7 +1,7 @@
 #include "primus/kernels/activation.h"
 
-#include "primus/kernels/tensors.h"
 #include "primus/kernels/parallel.h"
+#include "primus/kernels/tensors.h"
 
 namespace primus::kernels {
 
@@ -9,8 +9,9 @@ namespace simd {
 
 namespace {
 
-// The standard normal distribution function with a relative error of about 1e-6, also in the far lower tail (0.5 (1 + erf) would
-// lose it to cancellation): erfc(z) = t exp(-z^2 + P(t)), t = 1 / (1 + z/2). Source: Numerical Recipes, section 6.2, erfcc.
+// The standard normal distribution function with a relative error of about 1e-6, also in the far lower tail (0.5 (1 +
+// erf) would lose it to cancellation): erfc(z) = t exp(-z^2 + P(t)), t = 1 / (1 + z/2). Source: Numerical Recipes,
+// section 6.2, erfcc.
 PRIMUS_INLINE F16 normal_cdf(F16 x, F16 minus_half_square) {
   const F16 one = splat(1.0F);
   const F16 z = select_less(x, splat(0.0F), splat(-0.70710678F) * x, splat(0.70710678F) * x);
@@ -80,41 +81,54 @@ PRIMUS_INLINE void write(X* p, F16 x, int64_t n) {
   }
 }
 
-// dy null: forward.
-template <Activation kAct, class X>
+// Forward and backward are two compilations, so that the forward pass does not pay for the slope; whole vectors and the
+// tail of a row are two calls of one step, so that the compiler sees the number of lanes.
+template <Activation kAct, class X, bool kBackward>
 struct PlainBody {
+  static PRIMUS_INLINE void step([[maybe_unused]] const X* dy, const X* x, const float* bias, X* out, int64_t f,
+                                 int64_t n) {
+    const ValueAndSlope a = evaluate<kAct>(read(x + f, n) + bias_at(bias, f, n));
+    if constexpr (kBackward) {
+      write(out + f, read(dy + f, n) * a.slope, n);
+    } else {
+      write(out + f, a.value, n);
+    }
+  }
   static PRIMUS_INLINE void run(const X* dy, const X* x, const float* bias, X* out, int64_t width, int64_t begin,
                                 int64_t end) {
     for (int64_t row = begin; row < end; ++row) {
-      for (int64_t f = 0; f < width; f += kLanes) {
-        const int64_t at = row * width + f;
-        const int64_t n = std::min(kLanes, width - f);
-        const ValueAndSlope a = evaluate<kAct>(read(x + at, n) + bias_at(bias, f, n));
-        write(out + at, dy == nullptr ? a.value : read(dy + at, n) * a.slope, n);
-      }
+      const int64_t start = row * width;
+      const X* dy_row = kBackward ? dy + start : nullptr;
+      int64_t f = 0;
+      for (; f + kLanes <= width; f += kLanes) step(dy_row, x + start, bias, out + start, f, kLanes);
+      if (f < width) step(dy_row, x + start, bias, out + start, f, width - f);
     }
   }
 };
 
-template <Activation kAct, class X>
+template <Activation kAct, class X, bool kBackward>
 struct GatedBody {
+  static PRIMUS_INLINE void step([[maybe_unused]] const X* dy, const X* gate_up, const float* bias, X* out,
+                                 int64_t width, int64_t f, int64_t n) {
+    const ValueAndSlope gate = evaluate<kAct>(read(gate_up + f, n) + bias_at(bias, f, n));
+    const F16 up = read(gate_up + width + f, n) + bias_at(bias, width + f, n);
+    if constexpr (kBackward) {
+      const F16 d = read(dy + f, n);
+      write(out + f, d * up * gate.slope, n);
+      write(out + width + f, d * gate.value, n);
+    } else {
+      write(out + f, gate.value * up, n);
+    }
+  }
   static PRIMUS_INLINE void run(const X* dy, const X* gate_up, const float* bias, X* out, int64_t width, int64_t begin,
                                 int64_t end) {
-    const float* up_bias = bias == nullptr ? nullptr : bias + width;
     for (int64_t row = begin; row < end; ++row) {
-      const X* gate_row = gate_up + row * 2 * width;
-      for (int64_t f = 0; f < width; f += kLanes) {
-        const int64_t n = std::min(kLanes, width - f);
-        const ValueAndSlope gate = evaluate<kAct>(read(gate_row + f, n) + bias_at(bias, f, n));
-        const F16 up = read(gate_row + width + f, n) + bias_at(up_bias, f, n);
-        if (dy == nullptr) {
-          write(out + row * width + f, gate.value * up, n);
-        } else {
-          const F16 d = read(dy + row * width + f, n);
-          write(out + row * 2 * width + f, d * up * gate.slope, n);
-          write(out + row * 2 * width + width + f, d * gate.value, n);
-        }
-      }
+      const X* dy_row = kBackward ? dy + row * width : nullptr;
+      const X* in_row = gate_up + row * 2 * width;
+      X* out_row = out + row * width * (kBackward ? 2 : 1);
+      int64_t f = 0;
+      for (; f + kLanes <= width; f += kLanes) step(dy_row, in_row, bias, out_row, width, f, kLanes);
+      if (f < width) step(dy_row, in_row, bias, out_row, width, f, width - f);
     }
   }
 };
@@ -125,7 +139,7 @@ struct GatedBody {
 
 namespace {
 
-template <template <Activation, class> class Body, Activation kAct>
+template <template <Activation, class, bool> class Body, Activation kAct>
 void run_for(at::ScalarType type, const at::Tensor& dy, const at::Tensor& x, const at::Tensor& bias,
              const at::Tensor& out, int64_t width, int64_t num_rows) {
   with_element(type, [&](auto element) {
@@ -135,27 +149,39 @@ void run_for(at::ScalarType type, const at::Tensor& dy, const at::Tensor& x, con
     const float* const bias_data = bias.defined() ? pointer<float>(bias) : nullptr;
     X* const out_data = pointer<X>(out);
     parallel_ranges(num_rows, min_rows(width), [&](int64_t begin, int64_t end) {
-      simd::run_best<Body<kAct, X>>(dy_data, x_data, bias_data, out_data, width, begin, end);
+      if (dy_data != nullptr) {
+        simd::run_best<Body<kAct, X, true>>(dy_data, x_data, bias_data, out_data, width, begin, end);
+      } else {
+        simd::run_best<Body<kAct, X, false>>(dy_data, x_data, bias_data, out_data, width, begin, end);
+      }
     });
   });
 }
 
-template <template <Activation, class> class Body>
+template <template <Activation, class, bool> class Body>
 void run_activation(Activation activation, const at::Tensor& dy, const at::Tensor& x, const at::Tensor& bias,
                     const at::Tensor& out, int64_t width) {
   const int64_t num_rows = width == 0 ? 0 : x.numel() / x.size(-1);
   const at::ScalarType type = x.scalar_type();
   switch (activation) {
-    case Activation::Silu: return run_for<Body, Activation::Silu>(type, dy, x, bias, out, width, num_rows);
-    case Activation::Gelu: return run_for<Body, Activation::Gelu>(type, dy, x, bias, out, width, num_rows);
-    case Activation::GeluTanh: return run_for<Body, Activation::GeluTanh>(type, dy, x, bias, out, width, num_rows);
-    case Activation::QuickGelu: return run_for<Body, Activation::QuickGelu>(type, dy, x, bias, out, width, num_rows);
-    case Activation::SquaredRelu: return run_for<Body, Activation::SquaredRelu>(type, dy, x, bias, out, width, num_rows);
-    case Activation::Relu: return run_for<Body, Activation::Relu>(type, dy, x, bias, out, width, num_rows);
+    case Activation::Silu:
+      return run_for<Body, Activation::Silu>(type, dy, x, bias, out, width, num_rows);
+    case Activation::Gelu:
+      return run_for<Body, Activation::Gelu>(type, dy, x, bias, out, width, num_rows);
+    case Activation::GeluTanh:
+      return run_for<Body, Activation::GeluTanh>(type, dy, x, bias, out, width, num_rows);
+    case Activation::QuickGelu:
+      return run_for<Body, Activation::QuickGelu>(type, dy, x, bias, out, width, num_rows);
+    case Activation::SquaredRelu:
+      return run_for<Body, Activation::SquaredRelu>(type, dy, x, bias, out, width, num_rows);
+    case Activation::Relu:
+      return run_for<Body, Activation::Relu>(type, dy, x, bias, out, width, num_rows);
   }
 }
 
-at::Tensor like_input(const at::Tensor& dy, const at::Tensor& x) { return dy.to(x.scalar_type()).contiguous(); }
+at::Tensor like_input(const at::Tensor& dy, const at::Tensor& x) {
+  return dy.to(x.scalar_type()).contiguous();
+}
 
 void check_bias(const at::Tensor& x, const at::Tensor& bias) {
   PRIMUS_CHECK(!bias.defined() || bias.numel() == x.size(-1), "activation: the bias has another width");

@@ -7,14 +7,20 @@ namespace primus::kernels::reference {
 
 namespace {
 
-at::ScalarType wide(const at::Tensor& x) { return x.scalar_type() == at::kDouble ? at::kDouble : at::kFloat; }
+at::ScalarType wide(const at::Tensor& x) {
+  return x.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
+}
 
 at::Tensor biased(const at::Tensor& x, const at::Tensor& bias) {
   return bias.defined() ? x.to(wide(x)) + bias.to(wide(x)) : x.to(wide(x));
 }
 
-at::Tensor normal_cdf(const at::Tensor& x) { return 0.5 * (1 + at::erf(x * M_SQRT1_2)); }
-at::Tensor normal_pdf(const at::Tensor& x) { return at::exp(-0.5 * x * x) * (0.5 * M_2_SQRTPI * M_SQRT1_2); }
+at::Tensor normal_cdf(const at::Tensor& x) {
+  return 0.5 * (1 + at::erf(x * M_SQRT1_2));
+}
+at::Tensor normal_pdf(const at::Tensor& x) {
+  return at::exp(-0.5 * x * x) * (0.5 * M_2_SQRTPI * M_SQRT1_2);
+}
 
 // x sigmoid(s(x)) covers silu, quick gelu and tanh gelu (0.5 (1 + tanh u) = sigmoid(2u)).
 struct Gate {
@@ -30,19 +36,27 @@ Gate gate_of(Activation activation, const at::Tensor& x) {
 
 at::Tensor value(Activation activation, const at::Tensor& x) {
   switch (activation) {
-    case Activation::Gelu: return x * normal_cdf(x);
-    case Activation::SquaredRelu: return at::relu(x).square();
-    case Activation::Relu: return at::relu(x);
-    default: return x * at::sigmoid(gate_of(activation, x).s);
+    case Activation::Gelu:
+      return x * normal_cdf(x);
+    case Activation::SquaredRelu:
+      return at::relu(x).square();
+    case Activation::Relu:
+      return at::relu(x);
+    default:
+      return x * at::sigmoid(gate_of(activation, x).s);
   }
 }
 
 at::Tensor slope(Activation activation, const at::Tensor& x) {
   switch (activation) {
-    case Activation::Gelu: return normal_cdf(x) + x * normal_pdf(x);
-    case Activation::SquaredRelu: return 2 * at::relu(x);
-    case Activation::Relu: return (x > 0).to(x.scalar_type());
-    default: break;
+    case Activation::Gelu:
+      return normal_cdf(x) + x * normal_pdf(x);
+    case Activation::SquaredRelu:
+      return 2 * at::relu(x);
+    case Activation::Relu:
+      return (x > 0).to(x.scalar_type());
+    default:
+      break;
   }
   const Gate gate = gate_of(activation, x);
   const at::Tensor p = at::sigmoid(gate.s);

@@ -1,7 +1,7 @@
 #include "primus/kernels/cast.h"
 
-#include "primus/kernels/tensors.h"
 #include "primus/kernels/parallel.h"
+#include "primus/kernels/tensors.h"
 
 namespace primus::kernels {
 
@@ -33,9 +33,8 @@ struct MapBody {
 
 template <class T, class S, class Op>
 void map(T* target, const S* source, int64_t count, Op op) {
-  parallel_ranges(count, 32768, [&](int64_t begin, int64_t end) {
-    run_best<MapBody<T, S, Op>>(target, source, op, begin, end);
-  });
+  parallel_ranges(count, 32768,
+                  [&](int64_t begin, int64_t end) { run_best<MapBody<T, S, Op>>(target, source, op, begin, end); });
 }
 
 }  // namespace
@@ -66,7 +65,8 @@ void cast_into(at::Tensor target, const at::Tensor& source) {
 }
 
 void add_into(at::Tensor target, const at::Tensor& source) {
-  PRIMUS_CHECK(target.scalar_type() == at::kFloat || target.scalar_type() == at::kDouble, "add_into: fp32 target expected");
+  PRIMUS_CHECK(target.scalar_type() == at::kFloat || target.scalar_type() == at::kDouble,
+               "add_into: fp32 target expected");
   if (!both_fast(target, source)) {
     target.add_(source.reshape(target.sizes()));
     return;

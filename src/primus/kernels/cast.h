@@ -1,5 +1,6 @@
-// Passes over big tensors: conversions between fp32 and bf16, accumulation, scaling. All run at memory speed, on all threads,
-// and give the same bits with any number of them. CPU, contiguous; other devices and types go through libtorch.
+// Passes over big tensors: conversions between fp32 and bf16, accumulation, scaling. All run at memory speed, on all
+// threads, and give the same bits with any number of them. CPU, contiguous; other devices and types go through
+// libtorch.
 #pragma once
 
 #include "primus/tensor/fwd.h"

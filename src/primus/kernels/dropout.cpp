@@ -51,8 +51,8 @@ uint32_t threshold_of(double p) {
   return static_cast<uint32_t>(std::min(4294967295.0, std::floor(p * 4294967296.0)));
 }
 
-void drop_rows(const at::Tensor& x, const at::Tensor& y, double p, float scale, PhiloxKey key, const at::Tensor& samples_any, const at::Tensor& positions_any,
-               int64_t first_feature) {
+void drop_rows(const at::Tensor& x, const at::Tensor& y, double p, float scale, PhiloxKey key,
+               const at::Tensor& samples_any, const at::Tensor& positions_any, int64_t first_feature) {
   const int64_t width = x.size(-1);
   const int64_t num_rows = width == 0 ? 0 : x.numel() / width;
   PRIMUS_CHECK(samples_any.numel() == num_rows && positions_any.numel() == num_rows && first_feature % 4 == 0,
@@ -69,11 +69,10 @@ void drop_rows(const at::Tensor& x, const at::Tensor& y, double p, float scale, 
     parallel_ranges(num_rows, min_rows(width), [&](int64_t begin, int64_t end) {
       for (int64_t row = begin; row < end; ++row) {
         const auto sample = static_cast<uint64_t>(sample_of[row]);
-        const PhiloxCounter start = {static_cast<uint32_t>(first_feature / 4),
-                                     static_cast<uint32_t>(position_of[row]), static_cast<uint32_t>(sample),
-                                     static_cast<uint32_t>(sample >> 32)};
-        simd::run_best<simd::DropoutRowBody<X>>(x_data + row * width, y_data + row * width, width, key, start, threshold,
-                                                scale);
+        const PhiloxCounter start = {static_cast<uint32_t>(first_feature / 4), static_cast<uint32_t>(position_of[row]),
+                                     static_cast<uint32_t>(sample), static_cast<uint32_t>(sample >> 32)};
+        simd::run_best<simd::DropoutRowBody<X>>(x_data + row * width, y_data + row * width, width, key, start,
+                                                threshold, scale);
       }
     });
   });
@@ -81,16 +80,19 @@ void drop_rows(const at::Tensor& x, const at::Tensor& y, double p, float scale, 
 
 }  // namespace
 
-at::Tensor dropout_mask(int64_t num_features, double p, PhiloxKey key, const at::Tensor& samples, const at::Tensor& positions, int64_t first_feature) {
+at::Tensor dropout_mask(int64_t num_features, double p, PhiloxKey key, const at::Tensor& samples,
+                        const at::Tensor& positions, int64_t first_feature) {
   const at::Tensor ones = at::ones({samples.numel(), num_features}, at::kFloat);
   drop_rows(ones, ones, p, 1.0F, key, samples, positions, first_feature);
   return ones;
 }
 
-at::Tensor dropout(const at::Tensor& x_any, double p, PhiloxKey key, const at::Tensor& samples, const at::Tensor& positions, int64_t first_feature) {
+at::Tensor dropout(const at::Tensor& x_any, double p, PhiloxKey key, const at::Tensor& samples,
+                   const at::Tensor& positions, int64_t first_feature) {
   if (p == 0) return x_any;
   if (!is_fast(x_any)) {
-    const at::Tensor mask = dropout_mask(x_any.size(-1), p, key, samples, positions, first_feature).reshape(x_any.sizes());
+    const at::Tensor mask =
+        dropout_mask(x_any.size(-1), p, key, samples, positions, first_feature).reshape(x_any.sizes());
     return x_any * (mask.to(x_any.device(), x_any.scalar_type()) / (1 - p));
   }
   const at::Tensor x = x_any.contiguous();

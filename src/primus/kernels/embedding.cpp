@@ -22,7 +22,8 @@ struct CopyRowBody {
   }
 };
 
-// sum += the rows of dy that tokens[0..count) name, in that order; column by column, so that the row stays in registers.
+// sum += the rows of dy that tokens[0..count) name, in that order; column by column, so that the row stays in
+// registers.
 template <class S>
 struct AddRowsBody {
   static PRIMUS_INLINE void run(float* sum, const S* dy, const int64_t* tokens, int64_t count, int64_t width) {
@@ -65,8 +66,8 @@ std::vector<int64_t> checked_ids(const at::Tensor& ids_any, int64_t num_rows) {
   const int64_t* data = pointer<int64_t>(ids);
   std::vector<int64_t> rows(data, data + ids.numel());
   for (const int64_t id : rows) {
-    PRIMUS_CHECK(id >= 0 && id < num_rows,
-                 "embedding: token id " + std::to_string(id) + " with a table of " + std::to_string(num_rows) + " rows");
+    PRIMUS_CHECK(id >= 0 && id < num_rows, "embedding: token id " + std::to_string(id) + " with a table of " +
+                                               std::to_string(num_rows) + " rows");
   }
   return rows;
 }
@@ -141,7 +142,8 @@ void embedding_backward(at::Tensor main_grad, const at::Tensor& dy_any, const at
     const auto num_groups = static_cast<int64_t>(groups.ids.size());
     parallel_ranges(num_groups, min_rows(width), [&](int64_t begin, int64_t end) {
       for (auto g = static_cast<size_t>(begin); g < static_cast<size_t>(end); ++g) {
-        simd::run_best<simd::AddRowsBody<S>>(sums + groups.ids[g] * width, source, static_cast<const int64_t*>(groups.tokens.data()) + groups.starts[g],
+        simd::run_best<simd::AddRowsBody<S>>(sums + groups.ids[g] * width, source,
+                                             static_cast<const int64_t*>(groups.tokens.data()) + groups.starts[g],
                                              groups.starts[g + 1] - groups.starts[g], width);
       }
     });

@@ -41,142 +41,127 @@ struct BackwardRows {
   int64_t width;
 };
 
+template <class T>
+PRIMUS_INLINE F16 read(const T* p, int64_t n) {
+  return n == kLanes ? load(p) : load_first(p, n);
+}
+template <class T>
+PRIMUS_INLINE void write(T* p, F16 x, int64_t n) {
+  if (n == kLanes) {
+    store(p, x);
+  } else {
+    store_first(p, x, n);
+  }
+}
+
+// Every pass over a row is a loop of whole vectors and one step for the rest, so that the compiler sees the number of
+// lanes.
 template <NormKind kKind, class X>
 struct ForwardBody {
-  static PRIMUS_INLINE F16 input(const ForwardRows<X>& a, int64_t at, int64_t n) {
-    const X* source = a.sum != nullptr ? a.sum : a.x;
-    return n == kLanes ? load(source + at) : load_first(source + at, n);
-  }
-  // Writes x + residual and returns it as rounded.
-  static PRIMUS_INLINE void add_residual(const ForwardRows<X>& a, int64_t row_start) {
-    for (int64_t h = 0; h < a.width; h += kLanes) {
-      const int64_t at = row_start + h;
-      const int64_t n = std::min(kLanes, a.width - h);
-      if (n == kLanes) {
-        store(a.sum + at, load(a.x + at) + load(a.residual + at));
-      } else {
-        store_first(a.sum + at, load_first(a.x + at, n) + load_first(a.residual + at, n), n);
-      }
-    }
-  }
-  static PRIMUS_INLINE float row_mean(const ForwardRows<X>& a, int64_t row_start) {
-    F16 s0 = splat(0);
-    F16 s1 = splat(0);
+  static PRIMUS_INLINE void add_residual(const X* x, const X* residual, X* sum, int64_t width) {
     int64_t h = 0;
-    for (; h + 2 * kLanes <= a.width; h += 2 * kLanes) {
-      s0 += input(a, row_start + h, kLanes);
-      s1 += input(a, row_start + h + kLanes, kLanes);
-    }
-    for (; h < a.width; h += kLanes) s0 += input(a, row_start + h, std::min(kLanes, a.width - h));
-    return sum_lanes(s0 + s1) / static_cast<float>(a.width);
+    for (; h + kLanes <= width; h += kLanes) write(sum + h, read(x + h, kLanes) + read(residual + h, kLanes), kLanes);
+    const int64_t n = width - h;
+    if (n > 0) write(sum + h, read(x + h, n) + read(residual + h, n), n);
   }
+  static PRIMUS_INLINE float row_mean(const X* x, int64_t width) {
+    F16 s[4] = {splat(0), splat(0), splat(0), splat(0)};
+    int64_t h = 0;
+    for (; h + 4 * kLanes <= width; h += 4 * kLanes) {
+      for (int i = 0; i < 4; ++i) s[i] += load(x + h + i * kLanes);
+    }
+    for (; h + kLanes <= width; h += kLanes) s[0] += load(x + h);
+    if (h < width) s[1] += load_first(x + h, width - h);
+    return sum_lanes((s[0] + s[1]) + (s[2] + s[3])) / static_cast<float>(width);
+  }
+  static PRIMUS_INLINE F16 add_square(F16 sum, F16 centred) { return multiply_add(centred, centred, sum); }
   // Mean of (x - mean)^2; lanes past the end do not count.
-  static PRIMUS_INLINE float row_variance(const ForwardRows<X>& a, int64_t row_start, F16 mean) {
-    F16 s0 = splat(0);
-    F16 s1 = splat(0);
+  static PRIMUS_INLINE float row_variance(const X* x, int64_t width, F16 mean) {
+    F16 s[4] = {splat(0), splat(0), splat(0), splat(0)};
     int64_t h = 0;
-    for (; h + 2 * kLanes <= a.width; h += 2 * kLanes) {
-      const F16 c0 = input(a, row_start + h, kLanes) - mean;
-      const F16 c1 = input(a, row_start + h + kLanes, kLanes) - mean;
-      s0 = multiply_add(c0, c0, s0);
-      s1 = multiply_add(c1, c1, s1);
+    for (; h + 4 * kLanes <= width; h += 4 * kLanes) {
+      for (int i = 0; i < 4; ++i) s[i] = add_square(s[i], load(x + h + i * kLanes) - mean);
     }
-    for (; h < a.width; h += kLanes) {
-      const int64_t n = std::min(kLanes, a.width - h);
-      const F16 c = keep_first(input(a, row_start + h, n) - mean, n);
-      s0 = multiply_add(c, c, s0);
-    }
-    return sum_lanes(s0 + s1) / static_cast<float>(a.width);
+    for (; h + kLanes <= width; h += kLanes) s[0] = add_square(s[0], load(x + h) - mean);
+    const int64_t n = width - h;
+    if (n > 0) s[1] = add_square(s[1], keep_first(load_first(x + h, n) - mean, n));
+    return sum_lanes((s[0] + s[1]) + (s[2] + s[3])) / static_cast<float>(width);
   }
-  static PRIMUS_INLINE void write(const ForwardRows<X>& a, int64_t row_start, F16 mean, F16 rstd) {
-    for (int64_t h = 0; h < a.width; h += kLanes) {
-      const int64_t at = row_start + h;
-      const int64_t n = std::min(kLanes, a.width - h);
-      const bool whole = n == kLanes;
-      F16 y = (input(a, at, n) - mean) * rstd * (whole ? load(a.gain + h) : load_first(a.gain + h, n));
-      if (a.bias != nullptr) y += whole ? load(a.bias + h) : load_first(a.bias + h, n);
-      if (whole) {
-        store(a.y + at, y);
-      } else {
-        store_first(a.y + at, y, n);
-      }
-    }
+  static PRIMUS_INLINE void scale_step(const ForwardRows<X>& a, const X* x, X* y, F16 mean, F16 rstd, int64_t h,
+                                       int64_t n) {
+    F16 value = (read(x + h, n) - mean) * rstd * read(a.gain + h, n);
+    if (a.bias != nullptr) value += read(a.bias + h, n);
+    write(y + h, value, n);
   }
   static PRIMUS_INLINE void run(const ForwardRows<X>& a, int64_t begin, int64_t end) {
     for (int64_t row = begin; row < end; ++row) {
       const int64_t start = row * a.width;
-      if (a.sum != nullptr) add_residual(a, start);
-      const float mean = kKind == NormKind::Layer ? row_mean(a, start) : 0.0F;
-      const float variance = row_variance(a, start, splat(mean));
-      const float rstd = 1.0F / __builtin_sqrtf(variance + a.eps);
+      if (a.sum != nullptr) add_residual(a.x + start, a.residual + start, a.sum + start, a.width);
+      const X* x = (a.sum != nullptr ? a.sum : a.x) + start;
+      const float mean = kKind == NormKind::Layer ? row_mean(x, a.width) : 0.0F;
+      const float rstd = 1.0F / __builtin_sqrtf(row_variance(x, a.width, splat(mean)) + a.eps);
       if (kKind == NormKind::Layer) a.mean[row] = mean;
       a.rstd[row] = rstd;
-      write(a, start, splat(mean), splat(rstd));
+      int64_t h = 0;
+      for (; h + kLanes <= a.width; h += kLanes) scale_step(a, x, a.y + start, splat(mean), splat(rstd), h, kLanes);
+      if (h < a.width) scale_step(a, x, a.y + start, splat(mean), splat(rstd), h, a.width - h);
     }
   }
 };
 
 template <NormKind kKind, class X>
 struct BackwardBody {
-  struct Lanes {
-    F16 dy;
-    F16 normed;
-    F16 d_normed;
+  // One row: pointers to its start, its statistics, and the sums over its columns.
+  struct Row {
+    const X* dy;
+    const X* x;
+    const X* d_residual;
+    X* dx;
+    F16 mean;
+    F16 rstd;
+    F16 projection = splat(0);  // sum of d_normed * normed
+    F16 total = splat(0);       // sum of d_normed
   };
-  static PRIMUS_INLINE Lanes read(const BackwardRows<X>& a, int64_t start, int64_t h, int64_t n, F16 mean, F16 rstd) {
-    Lanes l;
-    if (n == kLanes) {
-      l.dy = load(a.dy + start + h);
-      l.normed = (load(a.x + start + h) - mean) * rstd;
-      l.d_normed = l.dy * load(a.gain + h);
-    } else {
-      l.dy = load_first(a.dy + start + h, n);
-      l.normed = (load_first(a.x + start + h, n) - mean) * rstd;
-      l.d_normed = l.dy * load_first(a.gain + h, n);
-    }
-    return l;
+  static PRIMUS_INLINE F16 normed_at(const Row& row, int64_t h, int64_t n) {
+    return (read(row.x + h, n) - row.mean) * row.rstd;
   }
-  // This row's share of the gain and bias gradients.
-  static PRIMUS_INLINE void accumulate(int64_t h, int64_t n, const Lanes& l, float* d_gain, float* d_bias) {
-    if (n == kLanes) {
-      store(d_gain + h, multiply_add(l.dy, l.normed, load(d_gain + h)));
-      if (kKind == NormKind::Layer) store(d_bias + h, load(d_bias + h) + l.dy);
-    } else {
-      store_first(d_gain + h, multiply_add(l.dy, l.normed, load_first(d_gain + h, n)), n);
-      if (kKind == NormKind::Layer) store_first(d_bias + h, load_first(d_bias + h, n) + l.dy, n);
+  // Also adds this row's share of the gain and bias gradients.
+  static PRIMUS_INLINE void sum_step(const float* gain, Row& row, float* d_gain, float* d_bias, int64_t h, int64_t n) {
+    const F16 dy = read(row.dy + h, n);
+    const F16 normed = keep_first(normed_at(row, h, n), n);
+    const F16 d_normed = dy * read(gain + h, n);
+    row.projection = multiply_add(d_normed, normed, row.projection);
+    write(d_gain + h, multiply_add(dy, normed, read(d_gain + h, n)), n);
+    if (kKind == NormKind::Layer) {
+      row.total += d_normed;
+      write(d_bias + h, read(d_bias + h, n) + dy, n);
     }
   }
-  static PRIMUS_INLINE void write(const BackwardRows<X>& a, int64_t at, int64_t n, F16 dx) {
-    if (n == kLanes) {
-      if (a.d_residual != nullptr) dx += load(a.d_residual + at);
-      store(a.dx + at, dx);
-    } else {
-      if (a.d_residual != nullptr) dx += load_first(a.d_residual + at, n);
-      store_first(a.dx + at, dx, n);
-    }
+  static PRIMUS_INLINE void write_step(const float* gain, const Row& row, F16 mean_d, F16 projection, int64_t h,
+                                       int64_t n) {
+    const F16 d_normed = read(row.dy + h, n) * read(gain + h, n);
+    F16 dx = (d_normed - mean_d - normed_at(row, h, n) * projection) * row.rstd;
+    if (row.d_residual != nullptr) dx += read(row.d_residual + h, n);
+    write(row.dx + h, dx, n);
   }
   static PRIMUS_INLINE void run(const BackwardRows<X>& a, int64_t begin, int64_t end, float* d_gain, float* d_bias) {
     const float scale = 1.0F / static_cast<float>(a.width);
-    for (int64_t row = begin; row < end; ++row) {
-      const int64_t start = row * a.width;
-      const F16 mean = splat(kKind == NormKind::Layer ? a.mean[row] : 0.0F);
-      const F16 rstd = splat(a.rstd[row]);
-      F16 projection = splat(0);
-      F16 total = splat(0);
-      for (int64_t h = 0; h < a.width; h += kLanes) {
-        const int64_t n = std::min(kLanes, a.width - h);
-        const Lanes l = read(a, start, h, n, mean, rstd);
-        projection = multiply_add(l.d_normed, l.normed, projection);
-        if (kKind == NormKind::Layer) total += l.d_normed;
-        accumulate(h, n, l, d_gain, d_bias);
-      }
-      const F16 p = splat(sum_lanes(projection) * scale);
-      const F16 m = splat(kKind == NormKind::Layer ? sum_lanes(total) * scale : 0.0F);
-      for (int64_t h = 0; h < a.width; h += kLanes) {
-        const int64_t n = std::min(kLanes, a.width - h);
-        const Lanes l = read(a, start, h, n, mean, rstd);
-        write(a, start + h, n, (l.d_normed - m - l.normed * p) * rstd);
-      }
+    for (int64_t i = begin; i < end; ++i) {
+      const int64_t start = i * a.width;
+      Row row{a.dy + start,
+              a.x + start,
+              a.d_residual != nullptr ? a.d_residual + start : nullptr,
+              a.dx + start,
+              splat(kKind == NormKind::Layer ? a.mean[i] : 0.0F),
+              splat(a.rstd[i])};
+      int64_t h = 0;
+      for (; h + kLanes <= a.width; h += kLanes) sum_step(a.gain, row, d_gain, d_bias, h, kLanes);
+      if (h < a.width) sum_step(a.gain, row, d_gain, d_bias, h, a.width - h);
+      const F16 projection = splat(sum_lanes(row.projection) * scale);
+      const F16 mean_d = splat(kKind == NormKind::Layer ? sum_lanes(row.total) * scale : 0.0F);
+      h = 0;
+      for (; h + kLanes <= a.width; h += kLanes) write_step(a.gain, row, mean_d, projection, h, kLanes);
+      if (h < a.width) write_step(a.gain, row, mean_d, projection, h, a.width - h);
     }
   }
 };
@@ -194,7 +179,9 @@ at::Tensor gain_row(const at::Tensor& gain, const NormOptions& options) {
   return options.zero_centered ? row + 1 : row;
 }
 
-const float* row_pointer(const at::Tensor& t) { return t.defined() ? pointer<float>(t) : nullptr; }
+const float* row_pointer(const at::Tensor& t) {
+  return t.defined() ? pointer<float>(t) : nullptr;
+}
 
 struct Forward {
   at::Tensor sum;
@@ -222,11 +209,16 @@ Forward forward(const at::Tensor& x_any, const at::Tensor& residual_any, const a
   if (kKind == NormKind::Layer) out.mean = at::empty_like(out.rstd);
   with_element(x.scalar_type(), [&](auto element) {
     using X = decltype(element);
-    const simd::ForwardRows<X> rows{pointer<X>(x), residual.defined() ? pointer<X>(residual) : nullptr,
-                              residual.defined() ? pointer<X>(out.sum) : nullptr, pointer<X>(out.y),
-                              row_pointer(gain_h), row_pointer(bias_h),
-                              kKind == NormKind::Layer ? pointer<float>(out.mean) : nullptr, pointer<float>(out.rstd),
-                              width, static_cast<float>(options.eps)};
+    const simd::ForwardRows<X> rows{pointer<X>(x),
+                                    residual.defined() ? pointer<X>(residual) : nullptr,
+                                    residual.defined() ? pointer<X>(out.sum) : nullptr,
+                                    pointer<X>(out.y),
+                                    row_pointer(gain_h),
+                                    row_pointer(bias_h),
+                                    kKind == NormKind::Layer ? pointer<float>(out.mean) : nullptr,
+                                    pointer<float>(out.rstd),
+                                    width,
+                                    static_cast<float>(options.eps)};
     parallel_ranges(num_rows, min_rows(width), [&](int64_t begin, int64_t end) {
       simd::run_best<simd::ForwardBody<kKind, X>, const simd::ForwardRows<X>&>(rows, begin, end);
     });
@@ -260,8 +252,14 @@ Backward backward(const at::Tensor& dy_any, const at::Tensor& x_any, const at::T
   out.dx = at::empty_like(x);
   with_element(x.scalar_type(), [&](auto element) {
     using X = decltype(element);
-    const simd::BackwardRows<X> rows{pointer<X>(dy), pointer<X>(x), d_residual.defined() ? pointer<X>(d_residual) : nullptr,
-                               pointer<X>(out.dx), row_pointer(gain_h), row_pointer(mean), pointer<float>(rstd), width};
+    const simd::BackwardRows<X> rows{pointer<X>(dy),
+                                     pointer<X>(x),
+                                     d_residual.defined() ? pointer<X>(d_residual) : nullptr,
+                                     pointer<X>(out.dx),
+                                     row_pointer(gain_h),
+                                     row_pointer(mean),
+                                     pointer<float>(rstd),
+                                     width};
     float* d_gain = pointer<float>(d_gain_bh);
     float* d_bias = kKind == NormKind::Layer ? pointer<float>(d_bias_bh) : nullptr;
     parallel_ranges(blocks.count(), 1, [&](int64_t first, int64_t last) {
@@ -287,7 +285,8 @@ std::tuple<at::Tensor, at::Tensor> rms_norm_forward(const at::Tensor& x, const a
 }
 
 std::tuple<at::Tensor, at::Tensor, at::Tensor> add_rms_norm_forward(const at::Tensor& x, const at::Tensor& residual,
-                                                                    const at::Tensor& gain, const NormOptions& options) {
+                                                                    const at::Tensor& gain,
+                                                                    const NormOptions& options) {
   if (!is_fast(x)) {
     const at::Tensor sum = x + residual;
     auto [y, rstd] = reference::rms_norm_forward(sum, gain, options);
@@ -312,9 +311,11 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor> layer_norm_forward(const at::Tens
   return {out.y, out.mean, out.rstd};
 }
 
-std::tuple<at::Tensor, at::Tensor, at::Tensor, at::Tensor> add_layer_norm_forward(
-    const at::Tensor& x, const at::Tensor& residual, const at::Tensor& gain, const at::Tensor& bias,
-    const NormOptions& options) {
+std::tuple<at::Tensor, at::Tensor, at::Tensor, at::Tensor> add_layer_norm_forward(const at::Tensor& x,
+                                                                                  const at::Tensor& residual,
+                                                                                  const at::Tensor& gain,
+                                                                                  const at::Tensor& bias,
+                                                                                  const NormOptions& options) {
   if (!is_fast(x)) {
     const at::Tensor sum = x + residual;
     auto [y, mean, rstd] = reference::layer_norm_forward(sum, gain, bias, options);

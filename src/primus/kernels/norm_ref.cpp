@@ -4,15 +4,21 @@ namespace primus::kernels::reference {
 
 namespace {
 
-at::ScalarType wide(const at::Tensor& x) { return x.scalar_type() == at::kDouble ? at::kDouble : at::kFloat; }
+at::ScalarType wide(const at::Tensor& x) {
+  return x.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
+}
 
-at::Tensor rows(const at::Tensor& t, at::ScalarType type) { return t.reshape({-1, t.size(-1)}).to(type); }
+at::Tensor rows(const at::Tensor& t, at::ScalarType type) {
+  return t.reshape({-1, t.size(-1)}).to(type);
+}
 
 at::Tensor effective_gain(const at::Tensor& gain, at::ScalarType type, const NormOptions& options) {
   return options.zero_centered ? gain.to(type) + 1 : gain.to(type);
 }
 
-at::Tensor like(const at::Tensor& value, const at::Tensor& x) { return value.to(x.scalar_type()).reshape(x.sizes()); }
+at::Tensor like(const at::Tensor& value, const at::Tensor& x) {
+  return value.to(x.scalar_type()).reshape(x.sizes());
+}
 
 }  // namespace
 

@@ -23,8 +23,8 @@ struct SpanPointers {
 
 struct AdamWFactors {
   float grad_scale;
-  float l2;          // weight decay added to the gradient
-  float keep;        // 1 - lr wd
+  float l2;    // weight decay added to the gradient
+  float keep;  // 1 - lr wd
   float beta1;
   float one_minus_beta1;
   float beta2;
@@ -108,11 +108,10 @@ template <class Factors>
 void run_step(const Spans& spans, const Factors& factors) {
   with_element(spans.grad.scalar_type(), [&](auto element) {
     using G = decltype(element);
-    const simd::SpanPointers<G> pointers{
-        pointer<float>(spans.master), pointer<G>(spans.grad),
-        spans.first.defined() ? pointer<float>(spans.first) : nullptr,
-        spans.second.defined() ? pointer<float>(spans.second) : nullptr,
-        spans.bf16_copy.defined() ? pointer<simd::Bf16>(spans.bf16_copy) : nullptr};
+    const simd::SpanPointers<G> pointers{pointer<float>(spans.master), pointer<G>(spans.grad),
+                                         spans.first.defined() ? pointer<float>(spans.first) : nullptr,
+                                         spans.second.defined() ? pointer<float>(spans.second) : nullptr,
+                                         spans.bf16_copy.defined() ? pointer<simd::Bf16>(spans.bf16_copy) : nullptr};
     parallel_ranges(spans.master.numel(), 16384, [&](int64_t begin, int64_t end) {
       simd::run_best<simd::StepBody<Factors, G>, const simd::SpanPointers<G>&, const Factors&>(pointers, factors, begin,
                                                                                                end);
@@ -134,7 +133,8 @@ bool takes_fast_path(const Spans& spans) {
 
 }  // namespace
 
-void adamw_step(at::Tensor master, const at::Tensor& grad, at::Tensor m, at::Tensor v, at::Tensor bf16_copy, const AdamWOptions& options) {
+void adamw_step(at::Tensor master, const at::Tensor& grad, at::Tensor m, at::Tensor v, at::Tensor bf16_copy,
+                const AdamWOptions& options) {
   const Spans spans{master, grad, m, v, bf16_copy};
   PRIMUS_CHECK(options.step >= 1, "adamw: steps count from 1");
   PRIMUS_CHECK(spans.first.defined() && spans.second.defined(), "adamw needs m and v");
@@ -159,7 +159,8 @@ void adamw_step(at::Tensor master, const at::Tensor& grad, at::Tensor m, at::Ten
   run_step(spans, f);
 }
 
-void sgd_step(at::Tensor master, const at::Tensor& grad, at::Tensor buffer, at::Tensor bf16_copy, const SgdOptions& options) {
+void sgd_step(at::Tensor master, const at::Tensor& grad, at::Tensor buffer, at::Tensor bf16_copy,
+              const SgdOptions& options) {
   PRIMUS_CHECK(options.momentum == 0 || buffer.defined(), "sgd with momentum needs its buffer");
   const Spans spans{master, grad, options.momentum == 0 ? at::Tensor() : buffer, at::Tensor(), bf16_copy};
   check_spans(spans);

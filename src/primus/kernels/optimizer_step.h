@@ -1,7 +1,8 @@
-// One fused pass of an optimizer over a flat span of parameters: reads the gradient once, updates the state and the fp32 master
-// in place and writes the bf16 copy. All tensors of a call are contiguous with equal numel on one device, and element i of each
-// belongs to the same parameter; views such as flat.slice(0, begin, end) are meant, and any cut gives the same bits (ZeRO-1
-// shards). master, m, v: fp32; grad: fp32 or bf16; bf16_copy: bf16 or undefined (other types and devices: reference path). Memory bound: 28 bytes a parameter with fp32 gradients (30 with the copy).
+// One fused pass of an optimizer over a flat span of parameters: reads the gradient once, updates the state and the
+// fp32 master in place and writes the bf16 copy. All tensors of a call are contiguous with equal numel on one device,
+// and element i of each belongs to the same parameter; views such as flat.slice(0, begin, end) are meant, and any cut
+// gives the same bits (ZeRO-1 shards). master, m, v: fp32; grad: fp32 or bf16; bf16_copy: bf16 or undefined (other
+// types and devices: reference path). Memory bound: 28 bytes a parameter with fp32 gradients (30 with the copy).
 #pragma once
 
 #include <cstdint>
@@ -21,9 +22,10 @@ struct AdamWOptions {
   double grad_scale = 1;  // the gradient is multiplied by it first: clip coefficient, inverse loss scale
 };
 
-// g *= grad_scale; m = b1 m + (1-b1) g; v = b2 v + (1-b2) g^2; p -= lr wd p; p -= lr (m/(1-b1^t)) / (sqrt(v/(1-b2^t)) + eps).
-// Source: Kingma and Ba 2015; Loshchilov and Hutter 2019, algorithm 2.
-void adamw_step(at::Tensor master, const at::Tensor& grad, at::Tensor m, at::Tensor v, at::Tensor bf16_copy, const AdamWOptions& options);
+// g *= grad_scale; m = b1 m + (1-b1) g; v = b2 v + (1-b2) g^2; p -= lr wd p; p -= lr (m/(1-b1^t)) / (sqrt(v/(1-b2^t)) +
+// eps). Source: Kingma and Ba 2015; Loshchilov and Hutter 2019, algorithm 2.
+void adamw_step(at::Tensor master, const at::Tensor& grad, at::Tensor m, at::Tensor v, at::Tensor bf16_copy,
+                const AdamWOptions& options);
 
 struct SgdOptions {
   double lr = 0;
@@ -34,14 +36,17 @@ struct SgdOptions {
   double grad_scale = 1;
 };
 
-// g = g * grad_scale + wd p; b = momentum b + g; p -= lr b (nesterov: p -= lr (g + momentum b)); with momentum 0 the buffer may
-// be undefined. The rules of torch.optim.SGD.
-void sgd_step(at::Tensor master, const at::Tensor& grad, at::Tensor buffer, at::Tensor bf16_copy, const SgdOptions& options);
+// g = g * grad_scale + wd p; b = momentum b + g; p -= lr b (nesterov: p -= lr (g + momentum b)); with momentum 0 the
+// buffer may be undefined. The rules of torch.optim.SGD.
+void sgd_step(at::Tensor master, const at::Tensor& grad, at::Tensor buffer, at::Tensor bf16_copy,
+              const SgdOptions& options);
 
 // The plain forms: libtorch operations, any float type and device.
 namespace reference {
-void adamw_step(at::Tensor master, const at::Tensor& grad, at::Tensor m, at::Tensor v, at::Tensor bf16_copy, const AdamWOptions& options);
-void sgd_step(at::Tensor master, const at::Tensor& grad, at::Tensor buffer, at::Tensor bf16_copy, const SgdOptions& options);
+void adamw_step(at::Tensor master, const at::Tensor& grad, at::Tensor m, at::Tensor v, at::Tensor bf16_copy,
+                const AdamWOptions& options);
+void sgd_step(at::Tensor master, const at::Tensor& grad, at::Tensor buffer, at::Tensor bf16_copy,
+              const SgdOptions& options);
 }  // namespace reference
 
 }  // namespace primus::kernels

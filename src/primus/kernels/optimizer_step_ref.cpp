@@ -4,7 +4,8 @@
 
 namespace primus::kernels::reference {
 
-void adamw_step(at::Tensor p, const at::Tensor& grad, at::Tensor m, at::Tensor v, at::Tensor bf16_copy, const AdamWOptions& options) {
+void adamw_step(at::Tensor p, const at::Tensor& grad, at::Tensor m, at::Tensor v, at::Tensor bf16_copy,
+                const AdamWOptions& options) {
   at::Tensor g = grad.to(p.scalar_type()) * options.grad_scale;
   if (!options.decoupled) g = g + options.weight_decay * p;
   m.mul_(options.beta1).add_(g, 1 - options.beta1);
@@ -16,7 +17,8 @@ void adamw_step(at::Tensor p, const at::Tensor& grad, at::Tensor m, at::Tensor v
   if (bf16_copy.defined()) bf16_copy.copy_(p);
 }
 
-void sgd_step(at::Tensor p, const at::Tensor& grad, at::Tensor buffer, at::Tensor bf16_copy, const SgdOptions& options) {
+void sgd_step(at::Tensor p, const at::Tensor& grad, at::Tensor buffer, at::Tensor bf16_copy,
+              const SgdOptions& options) {
   at::Tensor g = grad.to(p.scalar_type()) * options.grad_scale + options.weight_decay * p;
   if (options.momentum != 0) {
     if (options.first_step) {

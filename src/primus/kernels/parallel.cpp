@@ -1,9 +1,8 @@
 #include "primus/kernels/parallel.h"
 
-#include <dlfcn.h>
-
 #include <algorithm>
 #include <atomic>
+#include <dlfcn.h>
 #include <exception>
 
 namespace primus::kernels {

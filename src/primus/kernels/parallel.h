@@ -14,7 +14,8 @@ using RangeBody = void (*)(void* context, int64_t begin, int64_t end);
 
 // Calls body(context, begin, end) on disjoint ranges that cover [0, count), at most one a thread and none shorter than
 // min_per_thread (unless it is the only one). Serial inside another parallel region. The first exception of a body is
-// rethrown here. Where the ranges are cut depends on the number of threads: results must not (reduce over fixed blocks).
+// rethrown here. Where the ranges are cut depends on the number of threads: results must not (reduce over fixed
+// blocks).
 void parallel_ranges(int64_t count, int64_t min_per_thread, RangeBody body, void* context);
 
 // The same for a callable f(int64_t begin, int64_t end).

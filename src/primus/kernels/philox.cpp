@@ -1,6 +1,7 @@
 #include "primus/kernels/philox.h"
 
 #include "primus/kernels/fixed_arithmetic.h"
+#include "primus/kernels/normal_tables.h"
 #include "primus/kernels/parallel.h"
 #include "primus/kernels/philox_words.h"
 #include "primus/kernels/tensors.h"
@@ -37,33 +38,73 @@ struct D8 {
   f64x8 v;
 };
 
-PRIMUS_INLINE D8 polynomial(const double (&c)[8], D8 x) {
-  f64x8 sum = f64x8{} + c[7];
-  for (int i = 6; i >= 0; --i) sum = sum * x.v + c[i];
+template <size_t kSize>
+PRIMUS_INLINE D8 polynomial(const double (&c)[kSize], D8 x) {
+  f64x8 sum = f64x8{} + c[kSize - 1];
+  for (size_t i = kSize - 1; i-- > 0;) sum = sum * x.v + c[i];
   return {sum};
 }
 
-// The centre of AS 241 (|p - 0.5| <= 0.425) for 64 words; the other lanes, one in seven, by the scalar function. Same operations
-// in the same order as normal_from_word.
+PRIMUS_INLINE D8 centred(const uint32_t* words) {
+  u32x8 w;
+  std::memcpy(&w, words, sizeof w);
+  return {(__builtin_convertvector(w, f64x8) + 0.5) * 0x1p-32 - 0.5};
+}
+
+// fixed_log of philox_ref.cpp, lane by lane the same operations.
+PRIMUS_INLINE D8 fixed_log(D8 x) {
+  u64x8 bits;
+  std::memcpy(&bits, &x.v, sizeof bits);
+  const i64x8 exponent_bits = __builtin_convertvector(bits >> 52, i64x8) - 1023;
+  f64x8 exponent = __builtin_convertvector(exponent_bits, f64x8);
+  bits = (bits & 0xFFFFFFFFFFFFFULL) | 0x3FF0000000000000ULL;
+  f64x8 m;
+  std::memcpy(&m, &bits, sizeof m);
+  const i64x8 high = m > 1.4142135623730951;
+  exponent = high ? exponent + 1.0 : exponent;
+  m = high ? m * 0.5 : m;
+  const f64x8 s = (m - 1.0) / (m + 1.0);
+  return {exponent * 0.6931471805599453 + 2.0 * s * polynomial(kLogSeries, D8{s * s}).v};
+}
+
+// |z| for eight tail words; r stays below 4.8 for 32-bit words, so the far tail is never needed.
+PRIMUS_INLINE D8 tail(D8 q) {
+  const f64x8 p = q.v + 0.5;
+  const f64x8 smaller = q.v < 0.0 ? p : 1.0 - p;
+  const f64x8 square = -fixed_log({smaller}).v;
+  alignas(64) double lanes[8];
+  std::memcpy(lanes, &square, sizeof lanes);
+  for (double& lane : lanes) lane = __builtin_sqrt(lane);
+  f64x8 r;
+  std::memcpy(&r, lanes, sizeof r);
+  const D8 t = {r - 1.6};
+  return {polynomial(kQuantileC, t).v / polynomial(kQuantileD, t).v};
+}
+
+// normal_from_word of 64 words: the centre of the distribution for all, then the tails (one word in seven), gathered
+// into vectors.
 struct NormalBody {
   static PRIMUS_INLINE void run(const uint32_t* words, double* z) {
-    static constexpr double kA[8] = {3.3871328727963666080,    1.3314166789178437745e+2, 1.9715909503065514427e+3,
-                                     1.3731693765509461125e+4, 4.5921953931549871457e+4, 6.7265770927008700853e+4,
-                                     3.3430575583588128105e+4, 2.5090809287301226727e+3};
-    static constexpr double kB[8] = {1.0,                      4.2313330701600911252e+1, 6.8718700749205790830e+2,
-                                     5.3941960214247511077e+3, 2.1213794301586595867e+4, 3.9307895800092710610e+4,
-                                     2.8729085735721942674e+4, 5.2264952788528545610e+3};
+    alignas(64) uint32_t tail_words[kGroup] = {};
+    uint8_t place[kGroup];
+    int64_t num_tails = 0;
     for (int64_t i = 0; i < kGroup; i += 8) {
-      u32x8 w;
-      std::memcpy(&w, words + i, sizeof w);
-      const f64x8 q = (__builtin_convertvector(w, f64x8) + 0.5) * 0x1p-32 - 0.5;
+      const f64x8 q = centred(words + i).v;
       const D8 r = {0.180625 - q * q};
-      const f64x8 value = q * polynomial(kA, r).v / polynomial(kB, r).v;
+      const f64x8 value = q * polynomial(kQuantileA, r).v / polynomial(kQuantileB, r).v;
       std::memcpy(z + i, &value, sizeof value);
     }
     for (int64_t i = 0; i < kGroup; ++i) {
       const double q = (static_cast<double>(words[i]) + 0.5) * 0x1p-32 - 0.5;
-      if (!(q >= -0.425 && q <= 0.425)) z[i] = normal_from_word(words[i]);
+      tail_words[num_tails] = words[i];
+      place[num_tails] = static_cast<uint8_t>(i);
+      num_tails += q < -0.425 || q > 0.425 ? 1 : 0;
+    }
+    for (int64_t i = 0; i < num_tails; i += 8) {
+      const D8 q = centred(tail_words + i);
+      const f64x8 size = tail(q).v;
+      const f64x8 value = q.v < 0.0 ? -size : size;
+      for (int64_t j = 0; j < 8 && i + j < num_tails; ++j) z[place[i + j]] = value[j];
     }
   }
 };

@@ -53,6 +53,8 @@ PRIMUS_INLINE void store_interleaved(uint32_t* out, const PhiloxLanes& w) {
   }
 }
 
-PRIMUS_INLINE u32x16 lane_numbers() { return u32x16{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15}; }
+PRIMUS_INLINE u32x16 lane_numbers() {
+  return u32x16{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+}
 
 }  // namespace primus::kernels::simd

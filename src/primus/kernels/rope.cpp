@@ -88,9 +88,12 @@ namespace {
 
 double scaled_frequency(const RopeOptions& options, double w) {
   switch (options.scaling) {
-    case RopeScaling::None: return w;
-    case RopeScaling::Linear: return w / options.factor;
-    case RopeScaling::Llama3: break;
+    case RopeScaling::None:
+      return w;
+    case RopeScaling::Linear:
+      return w / options.factor;
+    case RopeScaling::Llama3:
+      break;
   }
   const double original = static_cast<double>(options.original_positions);
   const double wavelength = 2 * M_PI / w;
@@ -143,7 +146,8 @@ std::tuple<at::Tensor, at::Tensor> rope_table(const RopeOptions& options) {
 void rope_apply(at::Tensor y, const at::Tensor& x, const at::Tensor& cos_any, const at::Tensor& sin_any,
                 const at::Tensor& positions_any, int64_t start_position, RopeLayout layout, RopeDirection direction) {
   PRIMUS_CHECK(x.dim() == 4 && y.sizes() == x.sizes() && y.scalar_type() == x.scalar_type(), "rope: [B,T,H,D] twice");
-  PRIMUS_CHECK(2 * cos_any.size(1) <= x.size(3) && sin_any.sizes() == cos_any.sizes(), "rope: table wider than the head");
+  PRIMUS_CHECK(2 * cos_any.size(1) <= x.size(3) && sin_any.sizes() == cos_any.sizes(),
+               "rope: table wider than the head");
   PRIMUS_CHECK(!positions_any.defined() || positions_any.numel() == x.size(0) * x.size(1), "rope: positions are [B,T]");
   if (!is_fast(x)) {
     reference::rope_apply(y, x, cos_any, sin_any, positions_any, start_position, layout, direction);
@@ -168,8 +172,13 @@ void rope_apply(at::Tensor y, const at::Tensor& x, const at::Tensor& cos_any, co
         const int64_t t = token % num_tokens;
         const int64_t position = position_of(positions, token, start_position + t);
         PRIMUS_CHECK(position >= 0 && position < cos.size(0), "rope: a position outside the table");
-        const simd::Heads<X> heads{x_data + b * x.stride(0) + t * x.stride(1), y_data + b * y.stride(0) + t * y.stride(1),
-                                   x.size(2), x.stride(2), y.stride(2), x.size(3), half};
+        const simd::Heads<X> heads{x_data + b * x.stride(0) + t * x.stride(1),
+                                   y_data + b * y.stride(0) + t * y.stride(1),
+                                   x.size(2),
+                                   x.stride(2),
+                                   y.stride(2),
+                                   x.size(3),
+                                   half};
         if (layout == RopeLayout::HalfRotate) {
           simd::run_best<simd::HalfRotateBody<X>, const simd::Heads<X>&>(heads, cos_data + position * half,
                                                                          sin_data + position * half, sign);

@@ -39,10 +39,11 @@ enum class RopeDirection {
 // Source: Su et al. 2021, section 3.2.2.
 std::tuple<at::Tensor, at::Tensor> rope_table(const RopeOptions& options);
 
-// y1 = x1 cos - x2 sin, y2 = x2 cos + x1 sin on the first R entries of every head; the others are copied. x, y: [B, T, H, D],
-// fp32 or bf16 (fp64, fp16, other devices: reference path), last dim dense, the others strided as they like (slices of a
-// fused qkv). y may be x itself (in place) but must not overlap it otherwise. positions: int32 or int64 [B, T], or undefined
-// for start_position + t. A position outside the table is an InternalError: callers check sequence lengths.
+// y1 = x1 cos - x2 sin, y2 = x2 cos + x1 sin on the first R entries of every head; the others are copied. x, y: [B, T,
+// H, D], fp32 or bf16 (fp64, fp16, other devices: reference path), last dim dense, the others strided as they like
+// (slices of a fused qkv). y may be x itself (in place) but must not overlap it otherwise. positions: int32 or int64
+// [B, T], or undefined for start_position + t. A position outside the table is an InternalError: callers check sequence
+// lengths.
 void rope_apply(at::Tensor y, const at::Tensor& x, const at::Tensor& cos, const at::Tensor& sin,
                 const at::Tensor& positions, int64_t start_position, RopeLayout layout, RopeDirection direction);
 

@@ -1,5 +1,5 @@
-// Internal to the kernels' sources: sixteen-lane arithmetic by the compilers' vector extensions, and the choice between the
-// AVX-512 and the portable compilation of one and the same kernel body.
+// Internal to the kernels' sources: sixteen-lane arithmetic by the compilers' vector extensions, and the choice between
+// the AVX-512 and the portable compilation of one and the same kernel body.
 //
 //   struct Body { static PRIMUS_INLINE void run(args...) { ... F16 ... } };     // written once
 //   run_best<Body>(args...);                                                     // compiled twice, chosen at run time
@@ -46,16 +46,32 @@ struct U16 {
 
 inline constexpr int64_t kLanes = 16;
 
-PRIMUS_INLINE F16 splat(float x) { return {x - f32x16{}}; }
-PRIMUS_INLINE F16 operator+(F16 a, F16 b) { return {a.v + b.v}; }
-PRIMUS_INLINE F16 operator-(F16 a, F16 b) { return {a.v - b.v}; }
-PRIMUS_INLINE F16 operator*(F16 a, F16 b) { return {a.v * b.v}; }
-PRIMUS_INLINE F16 operator/(F16 a, F16 b) { return {a.v / b.v}; }
-PRIMUS_INLINE F16& operator+=(F16& a, F16 b) { return a = a + b; }
+PRIMUS_INLINE F16 splat(float x) {
+  return {x - f32x16{}};
+}
+PRIMUS_INLINE F16 operator+(F16 a, F16 b) {
+  return {a.v + b.v};
+}
+PRIMUS_INLINE F16 operator-(F16 a, F16 b) {
+  return {a.v - b.v};
+}
+PRIMUS_INLINE F16 operator*(F16 a, F16 b) {
+  return {a.v * b.v};
+}
+PRIMUS_INLINE F16 operator/(F16 a, F16 b) {
+  return {a.v / b.v};
+}
+PRIMUS_INLINE F16& operator+=(F16& a, F16 b) {
+  return a = a + b;
+}
 // a*b + c; fused where the compiler can.
-PRIMUS_INLINE F16 multiply_add(F16 a, F16 b, F16 c) { return {a.v * b.v + c.v}; }
+PRIMUS_INLINE F16 multiply_add(F16 a, F16 b, F16 c) {
+  return {a.v * b.v + c.v};
+}
 // Lane-wise a < b ? x : y.
-PRIMUS_INLINE F16 select_less(F16 a, F16 b, F16 x, F16 y) { return {a.v < b.v ? x.v : y.v}; }
+PRIMUS_INLINE F16 select_less(F16 a, F16 b, F16 x, F16 y) {
+  return {a.v < b.v ? x.v : y.v};
+}
 // Lanes from n on become zero.
 PRIMUS_INLINE F16 keep_first(F16 x, int64_t n) {
   const i32x16 index = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
@@ -87,7 +103,9 @@ PRIMUS_INLINE F16 load(const float* p) {
   std::memcpy(&r.v, p, sizeof r.v);
   return r;
 }
-PRIMUS_INLINE void store(float* p, F16 x) { std::memcpy(p, &x.v, sizeof x.v); }
+PRIMUS_INLINE void store(float* p, F16 x) {
+  std::memcpy(p, &x.v, sizeof x.v);
+}
 
 PRIMUS_INLINE F16 load(const Bf16* p) {
   u16x16 half;
@@ -121,7 +139,9 @@ PRIMUS_INLINE void store_first(T* p, F16 x, int64_t n) {
   __builtin_memcpy(p, lanes, static_cast<size_t>(n) * sizeof(T));
 }
 
-PRIMUS_INLINE float to_float(float x) { return x; }
+PRIMUS_INLINE float to_float(float x) {
+  return x;
+}
 PRIMUS_INLINE float to_float(Bf16 x) {
   const uint32_t wide = uint32_t{x.bits} << 16;
   float r;
@@ -162,14 +182,16 @@ PRIMUS_INLINE F16 exponential(F16 x) {
 }
 
 // 1 / (1 + e^-x).
-PRIMUS_INLINE F16 sigmoid(F16 x) { return splat(1.0F) / (splat(1.0F) + exponential(splat(0.0F) - x)); }
+PRIMUS_INLINE F16 sigmoid(F16 x) {
+  return splat(1.0F) / (splat(1.0F) + exponential(splat(0.0F) - x));
+}
 
 // PRIMUS_PORTABLE_KERNELS=1 in the environment: the portable compilation, to test it or to rule the other out.
 inline bool has_avx512() {
 #if defined(__x86_64__)
-  static const bool has = std::getenv("PRIMUS_PORTABLE_KERNELS") == nullptr &&
-                          __builtin_cpu_supports("avx512f") != 0 && __builtin_cpu_supports("avx512bw") != 0 &&
-                          __builtin_cpu_supports("avx512vl") != 0 && __builtin_cpu_supports("avx512dq") != 0;
+  static const bool has = std::getenv("PRIMUS_PORTABLE_KERNELS") == nullptr && __builtin_cpu_supports("avx512f") != 0 &&
+                          __builtin_cpu_supports("avx512bw") != 0 && __builtin_cpu_supports("avx512vl") != 0 &&
+                          __builtin_cpu_supports("avx512dq") != 0;
   return has;
 #else
   return false;

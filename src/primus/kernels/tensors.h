@@ -1,5 +1,5 @@
-// Internal to the kernels' sources (which have libtorch by the precompiled prelude): raw pointers of CPU tensors, element
-// types, and the rule that says where the fast path applies.
+// Internal to the kernels' sources (which have libtorch by the precompiled prelude): raw pointers of CPU tensors,
+// element types, and the rule that says where the fast path applies.
 #pragma once
 
 #include <algorithm>
@@ -13,12 +13,15 @@ inline bool is_float_or_bf16(const at::Tensor& t) {
   return t.scalar_type() == at::kFloat || t.scalar_type() == at::kBFloat16;
 }
 
-// The fast kernels are for CPU tensors in fp32 or bf16; everything else (fp64, fp16, other devices) takes the reference.
-inline bool is_fast(const at::Tensor& t) { return t.is_cpu() && is_float_or_bf16(t); }
+// The fast kernels are for CPU tensors in fp32 or bf16; everything else (fp64, fp16, other devices) takes the
+// reference.
+inline bool is_fast(const at::Tensor& t) {
+  return t.is_cpu() && is_float_or_bf16(t);
+}
 
 template <class T>
 inline T* pointer(const at::Tensor& t) {
-  constexpr auto kType = std::is_same_v<T, float>      ? at::kFloat
+  constexpr auto kType = std::is_same_v<T, float>        ? at::kFloat
                          : std::is_same_v<T, simd::Bf16> ? at::kBFloat16
                          : std::is_same_v<T, int32_t>    ? at::kInt
                                                          : at::kLong;
@@ -53,6 +56,8 @@ struct RowBlocks {
 };
 
 // Rows that make a thread's share worth its start.
-inline int64_t min_rows(int64_t width) { return std::max<int64_t>(1, 8192 / std::max<int64_t>(1, width)); }
+inline int64_t min_rows(int64_t width) {
+  return std::max<int64_t>(1, 8192 / std::max<int64_t>(1, width));
+}
 
 }  // namespace primus::kernels

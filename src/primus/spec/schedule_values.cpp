@@ -9,17 +9,23 @@ namespace primus::spec {
 namespace {
 
 // 1 at the start of a phase, 0 at its end; r runs from 0 to 1.
-double half_cosine(double r) { return 0.5 * (std::cos(std::numbers::pi * r) + 1); }
+double half_cosine(double r) {
+  return 0.5 * (std::cos(std::numbers::pi * r) + 1);
+}
 
 double wsd_coefficient(const LrSchedule& s, double n) {
   const double anneal_start = s.decay_samples - s.wsd_samples;
   if (n <= anneal_start) return 1;
   const double r = (n - anneal_start) / s.wsd_samples;
   switch (s.wsd_decay) {
-    case WsdDecay::Exponential: return 2 * std::pow(0.5, r) - 1;
-    case WsdDecay::Linear: return 1 - r;
-    case WsdDecay::Cosine: return half_cosine(r);
-    case WsdDecay::MinusSqrt: return 1 - std::sqrt(r);
+    case WsdDecay::Exponential:
+      return 2 * std::pow(0.5, r) - 1;
+    case WsdDecay::Linear:
+      return 1 - r;
+    case WsdDecay::Cosine:
+      return half_cosine(r);
+    case WsdDecay::MinusSqrt:
+      return 1 - std::sqrt(r);
   }
   return 0;
 }

@@ -11,7 +11,9 @@ namespace primus::spec {
 
 namespace {
 
-std::string number(int64_t value) { return format_thousands(value); }
+std::string number(int64_t value) {
+  return format_thousands(value);
+}
 std::string number(double value) {
   return value == std::floor(value) && std::abs(value) < 1e15 ? format_thousands(static_cast<int64_t>(value))
                                                               : format_double(value);
@@ -21,7 +23,8 @@ class Findings {
  public:
   explicit Findings(Diagnostics& out) : out_(out) {}
   void add(Severity severity, std::string field, std::string message, std::string expected, std::string suggestion) {
-    out_.push_back({severity, {}, std::move(field), std::move(message), {}, std::move(expected), std::move(suggestion)});
+    out_.push_back(
+        {severity, {}, std::move(field), std::move(message), {}, std::move(expected), std::move(suggestion)});
   }
   void error(std::string field, std::string message, std::string expected = {}, std::string suggestion = {}) {
     add(Severity::Error, std::move(field), std::move(message), std::move(expected), std::move(suggestion));
@@ -47,10 +50,10 @@ std::string nearest_divisors(int64_t n, int64_t k) {
 void check_layer(const LayerSpec& layer, Findings& find) {
   const Attention& a = layer.attention;
   if (a.num_kv_heads > 0 && a.num_heads % a.num_kv_heads != 0)
-    find.error("attention.num_kv_heads",
-               number(a.num_heads) + " query heads cannot be shared out over " + number(a.num_kv_heads) +
-                   " key/value heads",
-               "a divisor of " + number(a.num_heads), "use " + nearest_divisors(a.num_heads, a.num_kv_heads));
+    find.error(
+        "attention.num_kv_heads",
+        number(a.num_heads) + " query heads cannot be shared out over " + number(a.num_kv_heads) + " key/value heads",
+        "a divisor of " + number(a.num_heads), "use " + nearest_divisors(a.num_heads, a.num_kv_heads));
   if (a.rope) {
     const auto width = static_cast<int64_t>(static_cast<double>(a.head_dim) * a.rope->fraction);
     if (width <= 0 || width % 2 != 0)
@@ -70,8 +73,8 @@ void check_model(const RunSpec& run, Findings& find) {
     find.error("data.sequence_length",
                "sequences of " + number(run.data.sequence_length) + " tokens are longer than the model's " +
                    number(model.max_positions) + " positions",
-               "at most " + number(model.max_positions), "shorten the sequences, or raise the positions to at least " +
-                                                             std::to_string(run.data.sequence_length));
+               "at most " + number(model.max_positions),
+               "shorten the sequences, or raise the positions to at least " + std::to_string(run.data.sequence_length));
   if (model.vocab_size > 0 && model.padded_vocab_size > 0 && model.padded_vocab_size < model.vocab_size)
     find.error("model.padded_vocab_size",
                "the embedding has " + number(model.padded_vocab_size) + " rows, the vocabulary " +
@@ -96,8 +99,7 @@ void check_batch(const RunSpec& run, Findings& find) {
     find.error("batch.rampup",
                "from " + number(ramp.start_samples) + " to " + number(batch.global_batch_size) + " in steps of " +
                    number(ramp.increment_samples) + " does not come out",
-               "an increment that divides " + number(rise),
-               "use " + nearest_divisors(rise, ramp.increment_samples));
+               "an increment that divides " + number(rise), "use " + nearest_divisors(rise, ramp.increment_samples));
 }
 
 std::string in_steps(double samples, const RunSpec& run) {
@@ -108,10 +110,10 @@ std::string in_steps(double samples, const RunSpec& run) {
 void check_schedules(const RunSpec& run, Findings& find) {
   const LrSchedule& lr = run.lr;
   if (lr.min_lr > lr.max_lr)
-    find.error("lr.min_lr",
-               "the lowest learning rate " + format_double(lr.min_lr) + " is above the highest " +
-                   format_double(lr.max_lr),
-               "at most " + format_double(lr.max_lr));
+    find.error(
+        "lr.min_lr",
+        "the lowest learning rate " + format_double(lr.min_lr) + " is above the highest " + format_double(lr.max_lr),
+        "at most " + format_double(lr.max_lr));
   if (lr.warmup_init_lr > lr.max_lr)
     find.error("lr.warmup_init_lr",
                "the warm-up starts at " + format_double(lr.warmup_init_lr) + ", above the highest learning rate " +
@@ -197,7 +199,9 @@ Diagnostics validate(const RunSpec& run) {
   return out;
 }
 
-int64_t model_ranks(const Parallel& parallel) { return parallel.tensor * parallel.pipeline * parallel.context; }
+int64_t model_ranks(const Parallel& parallel) {
+  return parallel.tensor * parallel.pipeline * parallel.context;
+}
 
 int64_t data_parallel_size(const Parallel& parallel, int64_t world_size) {
   const int64_t ranks = model_ranks(parallel);
@@ -209,8 +213,9 @@ Diagnostics validate_world(const RunSpec& run, int64_t world_size) {
   Findings find(out);
   const int64_t replicas = data_parallel_size(run.parallel, world_size);
   if (replicas < 1) {
-    find.error("parallel", "one copy of the model takes " + number(model_ranks(run.parallel)) + " ranks, and " +
-                               number(world_size) + " is no multiple of that",
+    find.error("parallel",
+               "one copy of the model takes " + number(model_ranks(run.parallel)) + " ranks, and " +
+                   number(world_size) + " is no multiple of that",
                "a multiple of " + number(model_ranks(run.parallel)));
     return out;
   }
@@ -226,8 +231,8 @@ Diagnostics validate_world(const RunSpec& run, int64_t world_size) {
     values += std::to_string(above);
     if (global % replicas == 0)
       values += ", or a micro-batch of " + nearest_divisors(global / replicas, std::min(micro, global / replicas));
-    find.error(field, what + " of " + number(global) + " is not a whole number of " + parts, "a multiple of " + number(unit),
-               "use " + values);
+    find.error(field, what + " of " + number(global) + " is not a whole number of " + parts,
+               "a multiple of " + number(unit), "use " + values);
     return false;
   };
   if (!check(run.batch.global_batch_size, "batch.global_batch_size", "the global batch")) return out;

@@ -1,5 +1,5 @@
-// Cross-field rules that hold for every dialect. A finding's `key` is the field ("batch.global_batch_size"); the dialect
-// puts its own key and place there.
+// Cross-field rules that hold for every dialect. A finding's `key` is the field ("batch.global_batch_size"); the
+// dialect puts its own key and place there.
 #pragma once
 
 #include "primus/base/diagnostic.h"

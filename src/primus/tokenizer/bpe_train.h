@@ -16,7 +16,7 @@ namespace primus::tokenizer {
 struct BpeTrainOptions {
   int64_t vocab_size = 32000;                              // special tokens and the 256 bytes included
   std::vector<std::string> special = {"<|endoftext|>"};    // the first ids
-  int64_t min_count = 2;                                   // pairs seen less often are not joined
+  int64_t min_count = 1;                                   // pairs seen less often are not joined
   bool show_progress = true;
 };
 

@@ -69,7 +69,7 @@ std::vector<RankKind> all_kinds() {
   const std::string end = "<|endoftext|>";
   std::vector<RankKind> kinds = {
       {"gpt2", 50256, "gpt2", false, end, end, end, {{end, 50256}}},
-      {"p50k_base", 50280, "gpt2", false, end, end, end, {{end, 50256}}},
+      {"p50k_base", 50281, "gpt2", false, end, end, end, {{end, 50256}}},
       {"cl100k_base", 100256, "cl100k", false, end, end, end,
        {{end, 100257}, {"<|fim_prefix|>", 100258}, {"<|fim_middle|>", 100259}, {"<|fim_suffix|>", 100260},
         {"<|endofprompt|>", 100276}}},

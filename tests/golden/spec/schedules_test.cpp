@@ -1,7 +1,6 @@
 // Our schedules against Megatron's own scheduler (values by make_schedules.py).
-#include <gtest/gtest.h>
-
 #include <cmath>
+#include <gtest/gtest.h>
 #include <map>
 
 #include "primus/base/fs.h"
@@ -20,9 +19,8 @@ const std::map<std::string, WsdDecay> kWsd{{"exponential", WsdDecay::Exponential
                                            {"linear", WsdDecay::Linear},
                                            {"cosine", WsdDecay::Cosine},
                                            {"minus_sqrt", WsdDecay::MinusSqrt}};
-const std::map<std::string, WeightDecayRamp> kRamp{{"constant", WeightDecayRamp::Constant},
-                                                   {"linear", WeightDecayRamp::Linear},
-                                                   {"cosine", WeightDecayRamp::Cosine}};
+const std::map<std::string, WeightDecayRamp> kRamp{
+    {"constant", WeightDecayRamp::Constant}, {"linear", WeightDecayRamp::Linear}, {"cosine", WeightDecayRamp::Cosine}};
 
 RunSpec run_of(const Json& c) {
   RunSpec run;

@@ -127,6 +127,14 @@ for name, norm in (("added", normalizers.Lowercase()), ("added_prepend", prepend
                     AddedToken("[PAD]", lstrip=True, rstrip=True, normalized=False), AddedToken("ab", normalized=True), AddedToken("abab", normalized=True),
                     AddedToken("\u597d", normalized=False, rstrip=True), AddedToken("\n", normalized=False, lstrip=True)])
     out[name] = tok
+# What the library's own trainer makes of a text that our trainer gets too (train_golden_test.cpp).
+train_text = TEXT[:40_000] + "".join(EXTRA[:3])
+(HERE / "train_text.txt").write_text(train_text, encoding="utf-8")
+tok = Tokenizer(models.BPE())
+tok.pre_tokenizer = ByteLevel(add_prefix_space=False)
+tok.decoder = decoders.ByteLevel()
+tok.train_from_iterator([train_text], trainers.BpeTrainer(vocab_size=1000, show_progress=False, special_tokens=[EOT], initial_alphabet=ByteLevel.alphabet()))
+out["trained"] = tok
 old = json.loads(out["gpt2"].to_str())
 old["model"]["merges"] = [" ".join(m) for m in old["model"]["merges"]]
 goldens = {"library": "tokenizers 0.23.3", "texts": TEXTS, "files": {}}

@@ -1,7 +1,6 @@
 // The references' gradients against central differences, in double.
-#include <gtest/gtest.h>
-
 #include <functional>
+#include <gtest/gtest.h>
 #include <vector>
 
 #include "primus/kernels/activation.h"

@@ -13,7 +13,9 @@ using cases::tolerance;
 const std::vector<Activation> kAll = {Activation::Silu,      Activation::Gelu,        Activation::GeluTanh,
                                       Activation::QuickGelu, Activation::SquaredRelu, Activation::Relu};
 
-at::Tensor wide(const at::Tensor& t) { return t.defined() ? t.to(at::kDouble) : t; }
+at::Tensor wide(const at::Tensor& t) {
+  return t.defined() ? t.to(at::kDouble) : t;
+}
 
 TEST(Activation, EqualsTheDoubleReferenceAtOddWidths) {
   for (const Activation activation : kAll) {

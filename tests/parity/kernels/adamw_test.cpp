@@ -1,7 +1,7 @@
-#include "primus/kernels/optimizer_step.h"
-
 #include "parity/kernels/kernel_cases.h"
+
 #include "primus/base/check.h"
+#include "primus/kernels/optimizer_step.h"
 
 namespace primus::kernels {
 
@@ -29,8 +29,14 @@ struct State {
 };
 
 AdamWOptions options_of(bool decoupled, int64_t step) {
-  return {.lr = 0.01, .beta1 = 0.9, .beta2 = 0.95, .eps = 1e-5, .weight_decay = 0.1, .decoupled = decoupled,
-          .step = step, .grad_scale = 0.37};
+  return {.lr = 0.01,
+          .beta1 = 0.9,
+          .beta2 = 0.95,
+          .eps = 1e-5,
+          .weight_decay = 0.1,
+          .decoupled = decoupled,
+          .step = step,
+          .grad_scale = 0.37};
 }
 
 TEST(AdamW, EqualsTheDoubleReferenceAtOddSizes) {
@@ -53,7 +59,8 @@ TEST(AdamW, EqualsTheDoubleReferenceAtOddSizes) {
   }
 }
 
-// Recorded from torch 2.15: p = 1, grads 0.5, -2, 0.25, torch.optim.AdamW(lr=0.1, betas=(0.9, 0.99), eps=1e-8, weight_decay=0.01).
+// Recorded from torch 2.15: p = 1, grads 0.5, -2, 0.25, torch.optim.AdamW(lr=0.1, betas=(0.9, 0.99), eps=1e-8,
+// weight_decay=0.01).
 TEST(AdamW, FollowsTorchOptimAdamW) {
   const at::Tensor p = at::ones({1});
   const at::Tensor m = at::zeros({1});
@@ -105,8 +112,12 @@ TEST(Sgd, EqualsTheDoubleReference) {
       const State state = State::make(1003, at::kFloat);
       const State expected = state.in_double();
       for (int step = 0; step < 4; ++step) {
-        const SgdOptions options{.lr = 0.05, .momentum = momentum, .weight_decay = 0.02, .nesterov = nesterov,
-                                 .first_step = step == 0, .grad_scale = 0.5};
+        const SgdOptions options{.lr = 0.05,
+                                 .momentum = momentum,
+                                 .weight_decay = 0.02,
+                                 .nesterov = nesterov,
+                                 .first_step = step == 0,
+                                 .grad_scale = 0.5};
         sgd_step(state.master, state.grad, state.m, state.copy, options);
         reference::sgd_step(expected.master, expected.grad, expected.m, expected.copy, options);
       }

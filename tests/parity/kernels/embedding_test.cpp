@@ -1,6 +1,7 @@
 #include "primus/kernels/embedding.h"
 
 #include "parity/kernels/kernel_cases.h"
+
 #include "primus/base/check.h"
 #include "primus/kernels/cast.h"
 

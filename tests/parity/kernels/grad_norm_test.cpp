@@ -16,7 +16,8 @@ std::vector<double> sums_of(const at::Tensor& t) {
 }
 
 TEST(GradNorm, EqualsTheDoubleSumOfSquares) {
-  for (const int64_t n : {int64_t{0}, int64_t{1}, int64_t{7}, int64_t{4095}, int64_t{4096}, int64_t{4097}, int64_t{100003}}) {
+  for (const int64_t n :
+       {int64_t{0}, int64_t{1}, int64_t{7}, int64_t{4095}, int64_t{4096}, int64_t{4097}, int64_t{100003}}) {
     for (const auto type : {at::kFloat, at::kBFloat16}) {
       const at::Tensor t = cases::shouting({n}, 1, type);
       const std::vector<double> sums = sums_of(t);

@@ -1,10 +1,9 @@
 // Shared by the parity tests: inputs whose values shout, distances, thread counts.
 #pragma once
 
-#include <gtest/gtest.h>
-
 #include <cstdint>
 #include <functional>
+#include <gtest/gtest.h>
 #include <vector>
 
 namespace primus::kernels::cases {
@@ -39,9 +38,13 @@ inline double distance(const at::Tensor& a, const at::Tensor& b) {
   return ((x - y).abs() / (y.abs() + 0.01 * scale)).max().item<double>();
 }
 
-inline double tolerance(at::ScalarType type) { return type == at::kBFloat16 ? 0.0079 : 1e-5; }
+inline double tolerance(at::ScalarType type) {
+  return type == at::kBFloat16 ? 0.0079 : 1e-5;
+}
 
-inline bool same_bits(const at::Tensor& a, const at::Tensor& b) { return at::equal(a, b); }
+inline bool same_bits(const at::Tensor& a, const at::Tensor& b) {
+  return at::equal(a, b);
+}
 
 // Results of make() with one and with two threads.
 inline void expect_same_with_one_and_two_threads(const std::function<std::vector<at::Tensor>()>& make) {

@@ -1,8 +1,7 @@
 // Every test of the element-wise kernels once more in a process that is told to use the portable compilation.
-#include <gtest/gtest.h>
-
 #include <cstdlib>
 #include <filesystem>
+#include <gtest/gtest.h>
 #include <string>
 
 namespace {
@@ -12,7 +11,8 @@ TEST(PortableKernels, PassTheSameTests) {
   const std::string self = std::filesystem::read_symlink("/proc/self/exe").string();
   const std::string command =
       "PRIMUS_PORTABLE_KERNELS=1 '" + self +
-      "' --gtest_brief=1 --gtest_filter='*Norm*:Activation*:Rope*:Embedding*:Cast*:AdamW*:Sgd*:Philox*:Dropout*:ColumnSum*'";
+      "' --gtest_brief=1 "
+      "--gtest_filter='*Norm*:Activation*:Rope*:Embedding*:Cast*:AdamW*:Sgd*:Philox*:Dropout*:ColumnSum*'";
   EXPECT_EQ(std::system(command.c_str()), 0);
 }
 

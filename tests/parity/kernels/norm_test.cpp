@@ -1,6 +1,7 @@
 #include "primus/kernels/norm.h"
 
 #include "parity/kernels/kernel_cases.h"
+
 #include "primus/kernels/column_sum.h"
 
 namespace primus::kernels {
@@ -12,7 +13,9 @@ using cases::quiet;
 using cases::shouting;
 using cases::tolerance;
 
-at::Tensor wide(const at::Tensor& t) { return t.defined() ? t.to(at::kDouble) : t; }
+at::Tensor wide(const at::Tensor& t) {
+  return t.defined() ? t.to(at::kDouble) : t;
+}
 
 struct NormCase {
   int64_t width;

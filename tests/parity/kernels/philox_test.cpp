@@ -4,6 +4,7 @@
 #include <string>
 
 #include "parity/kernels/kernel_cases.h"
+
 #include "primus/base/hash.h"
 #include "primus/kernels/dropout.h"
 
@@ -50,10 +51,14 @@ TEST(Philox, NormalQuantilesAreExactToFifteenDigits) {
     uint32_t word;
     double z;
   };
-  for (const Quantile& q : {Quantile{0U, -6.3379577545537892525}, {1U, -6.166429517819750247},
-                            {12345U, -4.5354227620904280563}, {268435456U, -1.5341205434059567292},
-                            {322122547U, -1.4395314704450153116}, {2147483648U, 2.9180993729166226723e-10},
-                            {3000000000U, 0.52006806184887621789}, {4000000000U, 1.4857137558957359167},
+  for (const Quantile& q : {Quantile{0U, -6.3379577545537892525},
+                            {1U, -6.166429517819750247},
+                            {12345U, -4.5354227620904280563},
+                            {268435456U, -1.5341205434059567292},
+                            {322122547U, -1.4395314704450153116},
+                            {2147483648U, 2.9180993729166226723e-10},
+                            {3000000000U, 0.52006806184887621789},
+                            {4000000000U, 1.4857137558957359167},
                             {4294967295U, 6.3379577545537892525}}) {
     EXPECT_NEAR(normal_from_word(q.word) / q.z, 1, 1e-15) << q.word;
   }
@@ -149,8 +154,8 @@ TEST(Dropout, KeepsByTheDocumentedWord) {
     for (int64_t row = 0; row < 6; ++row) {
       for (int64_t f = 0; f < width; f += 5) {
         const auto feature = static_cast<uint32_t>(f + 8);
-        const PhiloxCounter words = philox4x32(
-            key, {feature / 4, static_cast<uint32_t>(row % 3), static_cast<uint32_t>(row / 3), 2});
+        const PhiloxCounter words =
+            philox4x32(key, {feature / 4, static_cast<uint32_t>(row % 3), static_cast<uint32_t>(row / 3), 2});
         const bool keep = words[feature % 4] >= static_cast<uint32_t>(0.3 * 4294967296.0);
         ASSERT_EQ(mask[row][f].item<float>(), keep ? 1.0F : 0.0F) << row << " " << f;
       }
@@ -176,8 +181,8 @@ TEST(Dropout, DoesNotDependOnHowTheBatchIsCut) {
   const Rows rows = rows_of(3, 50);
   const at::Tensor x = at::ones({150, 96});
   const at::Tensor whole = dropout(x, 0.5, key, rows.samples, rows.positions, 0);
-  const at::Tensor part = dropout(x.slice(0, 40, 90), 0.5, key, rows.samples.slice(0, 40, 90),
-                                  rows.positions.slice(0, 40, 90), 0);
+  const at::Tensor part =
+      dropout(x.slice(0, 40, 90), 0.5, key, rows.samples.slice(0, 40, 90), rows.positions.slice(0, 40, 90), 0);
   EXPECT_TRUE(at::equal(part, whole.slice(0, 40, 90)));
   const at::Tensor right = dropout(x.slice(1, 48, 96), 0.5, key, rows.samples, rows.positions, 48);
   EXPECT_TRUE(at::equal(right, whole.slice(1, 48, 96)));

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "parity/kernels/kernel_cases.h"
+
 #include "primus/base/check.h"
 
 namespace primus::kernels {
@@ -76,8 +77,8 @@ TEST(Rope, TableHasThePlainAngles) {
   EXPECT_FLOAT_EQ(half_speed[10][0].item<float>(), static_cast<float>(std::cos(5.0)));
 }
 
-// transformers' llama3 rule for base 500000, width 128: entries below the short border keep their frequency, those beyond
-// the long one are divided by 8, and entry 32 lies on the ramp.
+// transformers' llama3 rule for base 500000, width 128: entries below the short border keep their frequency, those
+// beyond the long one are divided by 8, and entry 32 lies on the ramp.
 TEST(Rope, Llama3ScalingKeepsShortStretchesLongAndRampsBetween) {
   const auto frequency = [](int64_t i, RopeScaling scaling) {
     const auto [cos, sin] =

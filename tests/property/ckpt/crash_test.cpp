@@ -1,18 +1,19 @@
-// Ends the process at every single step of a save, of its clean-up and of the start after it, and looks at what is left.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
+// Ends the process at every single step of a save, of its clean-up and of the start after it, and looks at what is
+// left.
 #include <atomic>
 #include <fstream>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
 #include <set>
+#include <sys/wait.h>
 #include <thread>
+#include <unistd.h>
+
+#include "unit/ckpt/sample_state.h"
+#include "unit/hub/temp_folder.h"
 
 #include "primus/base/error.h"
 #include "primus/hub/checkpoint_reader.h"
-#include "unit/ckpt/sample_state.h"
-#include "unit/hub/temp_folder.h"
 
 namespace primus::ckpt {
 namespace {
@@ -22,8 +23,8 @@ using test::TempFolder;
 
 constexpr int kCrashed = 42;
 
-// Runs `work` in a child that ends at its n-th fault point (counted from 1). Returns the child's exit code: kCrashed, or 0
-// when the work was done before. The steps that were passed are appended to `log`.
+// Runs `work` in a child that ends at its n-th fault point (counted from 1). Returns the child's exit code: kCrashed,
+// or 0 when the work was done before. The steps that were passed are appended to `log`.
 int run_until(int n, const fs::path& log, const std::function<void()>& work) {
   const pid_t child = ::fork();
   if (child == 0) {
@@ -81,7 +82,8 @@ void expect_a_restart_works(const fs::path& run, int64_t old_step, int64_t new_s
 }
 
 // Crashes a save of `new_step` over an existing `old_step` at every fault point in turn.
-void crash_everywhere(int64_t old_step, int64_t new_step, const std::function<void(const fs::path& checkpoints)>& work) {
+void crash_everywhere(int64_t old_step, int64_t new_step,
+                      const std::function<void(const fs::path& checkpoints)>& work) {
   const TempFolder logs = TempFolder::in_memory();
   bool seen_old = false, seen_new = false;
   int n = 1;

@@ -1,21 +1,23 @@
 // Any layout reads any other's files: random tensors, cut into random boxes, read back through other random boxes.
 #include <gtest/gtest.h>
-
 #include <random>
 
-#include "primus/hub/checkpoint_reader.h"
 #include "unit/ckpt/sample_state.h"
 #include "unit/hub/temp_folder.h"
+
+#include "primus/hub/checkpoint_reader.h"
 
 namespace primus::ckpt {
 namespace {
 
 using Random = std::mt19937;
 
-int64_t pick(Random& random, int64_t low, int64_t high) { return std::uniform_int_distribution<int64_t>(low, high)(random); }
+int64_t pick(Random& random, int64_t low, int64_t high) {
+  return std::uniform_int_distribution<int64_t>(low, high)(random);
+}
 
-// Splits a box at random places of random dims until no more splits are wanted: no regular grid, so also boxes that touch
-// many others.
+// Splits a box at random places of random dims until no more splits are wanted: no regular grid, so also boxes that
+// touch many others.
 std::vector<hub::Box> random_boxes(Random& random, const hub::Box& box, int num_splits) {
   const int64_t num_dims = static_cast<int64_t>(box.size.size());
   if (num_splits == 0 || num_dims == 0) return {box};

@@ -1,7 +1,6 @@
 #include "primus/base/xxh64.h"
 
 #include <gtest/gtest.h>
-
 #include <vector>
 
 namespace primus {
@@ -23,12 +22,12 @@ struct Golden {
 // Made with the Python package xxhash 4.1.0 (library 0.8.4):
 //   xxhash.xxh64(bytes((i * 131 + 7) % 256 for i in range(n)), seed=...).intdigest()
 constexpr Golden kGolden[] = {
-    {0, 0xef46db3751d8e999ULL, 0xac75fda2929b17efULL},  {1, 0xa96c7f0ce858bbb7ULL, 0x84e535b36672440dULL},
-    {3, 0xbed43740ee6332bbULL, 0x00b77b485431ce5dULL},  {4, 0xfa212ae44b3bb23dULL, 0x60492c4bfcb70cacULL},
-    {7, 0x2744460dd675d2c0ULL, 0xcdf83b729545b016ULL},  {8, 0x994b676b71ce94ddULL, 0xf424edebfea8d23fULL},
-    {12, 0xb92f588ce720786eULL, 0xddd89bdbf8aa26e0ULL}, {31, 0x6711d55e306b5d8fULL, 0xfa1259cc8b20eb58ULL},
-    {32, 0x07f7b8e3bc5d6e25ULL, 0x920f3e10a5db09c6ULL}, {33, 0x09f85eeb4e1cbe9fULL, 0x3d805e8712cb4890ULL},
-    {63, 0xb7c9968c066cb6a5ULL, 0x184bc5097530bb9aULL}, {64, 0x50d4159a0411632eULL, 0x94667e10d68b3991ULL},
+    {0, 0xef46db3751d8e999ULL, 0xac75fda2929b17efULL},   {1, 0xa96c7f0ce858bbb7ULL, 0x84e535b36672440dULL},
+    {3, 0xbed43740ee6332bbULL, 0x00b77b485431ce5dULL},   {4, 0xfa212ae44b3bb23dULL, 0x60492c4bfcb70cacULL},
+    {7, 0x2744460dd675d2c0ULL, 0xcdf83b729545b016ULL},   {8, 0x994b676b71ce94ddULL, 0xf424edebfea8d23fULL},
+    {12, 0xb92f588ce720786eULL, 0xddd89bdbf8aa26e0ULL},  {31, 0x6711d55e306b5d8fULL, 0xfa1259cc8b20eb58ULL},
+    {32, 0x07f7b8e3bc5d6e25ULL, 0x920f3e10a5db09c6ULL},  {33, 0x09f85eeb4e1cbe9fULL, 0x3d805e8712cb4890ULL},
+    {63, 0xb7c9968c066cb6a5ULL, 0x184bc5097530bb9aULL},  {64, 0x50d4159a0411632eULL, 0x94667e10d68b3991ULL},
     {100, 0x9ddada11d3dc2d8fULL, 0x5766be6782b96389ULL}, {1000, 0x0bf0bdbcc82eb373ULL, 0xb43e358553049780ULL},
 };
 

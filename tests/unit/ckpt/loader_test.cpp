@@ -1,13 +1,13 @@
 #include "primus/ckpt/loader.h"
 
+#include <fstream>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <fstream>
-
-#include "primus/base/check.h"
 #include "unit/ckpt/sample_state.h"
 #include "unit/hub/temp_folder.h"
+
+#include "primus/base/check.h"
 
 namespace primus::ckpt {
 namespace {
@@ -51,8 +51,8 @@ TEST_F(CheckpointLoader, RefusesATensorThatIsMissingOrAnotherOne) {
   const std::string errors = refusal({whole_shard("model.norm.weigth", at::empty({5}, at::kBFloat16)),
                                       whole_shard("model.norm.weight", at::empty({6}, at::kBFloat16)),
                                       whole_shard("master.embedding.weight", at::empty({7, 5}, at::kBFloat16))});
-  for (const char* part : {"model.norm.weigth", "lacks this tensor", "did you mean 'model.norm.weight'", "BF16 [6]", "BF16 [5]",
-                           "F32 [7, 5]", "BF16 [7, 5]", "step_3"}) {
+  for (const char* part : {"model.norm.weigth", "lacks this tensor", "did you mean 'model.norm.weight'", "BF16 [6]",
+                           "BF16 [5]", "F32 [7, 5]", "BF16 [7, 5]", "step_3"}) {
     EXPECT_THAT(errors, HasSubstr(part));
   }
 }
@@ -94,7 +94,8 @@ TEST_F(CheckpointLoader, NamesTheFileThatIsDamagedCutOrGone) {
 
 TEST_F(CheckpointLoader, StopsMistakesOfItsCaller) {
   EXPECT_THROW((void)load(found_, {{"model.norm.weight", {5}, {3}, at::empty({3}, at::kBFloat16)}}), InternalError);
-  EXPECT_THROW((void)load(found_, {whole_shard("model.embedding.weight", at::empty({5, 7}, at::kBFloat16).t())}), InternalError);
+  EXPECT_THROW((void)load(found_, {whole_shard("model.embedding.weight", at::empty({5, 7}, at::kBFloat16).t())}),
+               InternalError);
 }
 
 }  // namespace

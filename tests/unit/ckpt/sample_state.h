@@ -18,9 +18,12 @@ struct TensorSpec {
 };
 
 inline std::vector<TensorSpec> sample_tensors() {
-  return {{"model.embedding.weight", {7, 5}, at::kBFloat16}, {"model.norm.weight", {5}, at::kBFloat16},
-          {"model.nothing", {0, 3}, at::kFloat},             {"master.embedding.weight", {7, 5}, at::kFloat},
-          {"optimizer.exp_avg.embedding.weight", {7, 5}, at::kFloat}, {"optimizer.count", {}, at::kLong}};
+  return {{"model.embedding.weight", {7, 5}, at::kBFloat16},
+          {"model.norm.weight", {5}, at::kBFloat16},
+          {"model.nothing", {0, 3}, at::kFloat},
+          {"master.embedding.weight", {7, 5}, at::kFloat},
+          {"optimizer.exp_avg.embedding.weight", {7, 5}, at::kFloat},
+          {"optimizer.count", {}, at::kLong}};
 }
 
 // Element i is step + i / 4 (exact in bf16 for what is used here), different for every tensor.
@@ -29,7 +32,8 @@ inline at::Tensor sample_values(const TensorSpec& spec, int64_t step) {
   for (const int64_t size : spec.shape) count *= size;
   at::Tensor values = at::empty({count}, at::kFloat);
   for (int64_t i = 0; i < count; ++i) {
-    values.data_ptr<float>()[i] = static_cast<float>(step) + static_cast<float>(i) / 4 + static_cast<float>(spec.name.size());
+    values.data_ptr<float>()[i] =
+        static_cast<float>(step) + static_cast<float>(i) / 4 + static_cast<float>(spec.name.size());
   }
   return values.reshape(spec.shape).to(spec.type).contiguous();
 }
@@ -83,7 +87,8 @@ inline std::string differences(const hub::FoundCheckpoint& found, int64_t step) 
   for (size_t i = 0; i < wanted.size(); ++i) {
     if (!at::equal(wanted[i].data, loaded[i].data)) text += wanted[i].name + " differs\n";
   }
-  if (found.manifest.state.step != step || found.manifest.state.consumed_samples != step * 12) text += "the state differs\n";
+  if (found.manifest.state.step != step || found.manifest.state.consumed_samples != step * 12)
+    text += "the state differs\n";
   return text;
 }
 

@@ -1,20 +1,20 @@
 #include "primus/ckpt/writer.h"
 
+#include <csignal>
+#include <future>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
+#include <thread>
 #include <unistd.h>
 
-#include <csignal>
-#include <future>
-#include <thread>
+#include "unit/ckpt/sample_state.h"
+#include "unit/hub/temp_folder.h"
 
 #include "primus/base/check.h"
 #include "primus/base/error.h"
 #include "primus/hub/checkpoint_reader.h"
-#include "unit/ckpt/sample_state.h"
-#include "unit/hub/temp_folder.h"
 
 namespace primus::ckpt {
 namespace {
@@ -25,7 +25,9 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
 
-hub::FoundCheckpoint latest(const fs::path& folder) { return value_or_throw(hub::find_checkpoint(folder)); }
+hub::FoundCheckpoint latest(const fs::path& folder) {
+  return value_or_throw(hub::find_checkpoint(folder));
+}
 
 // Runs `work` and returns the message of the RunError that it throws; empty when it throws none.
 std::string failure_of(const std::function<void()>& work) {
@@ -192,7 +194,8 @@ TEST(CheckpointWriter, SurvivesAFullDiskWithTheOldCheckpoint) {
   writer.wait();
   {
     const HookGuard guard([](std::string_view step, const fs::path& path) {
-      if (step == "write" && path.extension() == ".safetensors") throw RunError("cannot write: No space left on device");
+      if (step == "write" && path.extension() == ".safetensors")
+        throw RunError("cannot write: No space left on device");
     });
     writer.save(sample_request(6));
     const std::string failure = failure_of([&] { writer.wait(); });

@@ -1,13 +1,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-
 #include <sstream>
+
+#include "unit/hub/sample_checkpoint.h"
+#include "unit/hub/temp_folder.h"
 
 #include "primus/base/error.h"
 #include "primus/base/json.h"
 #include "primus/cli/command.h"
-#include "unit/hub/sample_checkpoint.h"
-#include "unit/hub/temp_folder.h"
 
 namespace primus::cli {
 namespace {
@@ -53,7 +53,8 @@ TEST(CheckpointCommand, ListsStepsWithTheirLayoutAndWhatIsMissing) {
   make_run(folder.path());
   const Outcome outcome = run({"list", "--run", folder.path().string()});
   EXPECT_EQ(outcome.code, ExitCode::Ok);
-  const std::vector<std::string> expected = {"2026-01-31T12:34:56Z", "2 ranks: dp 2, tp 1", "NO", "model-00000.safetensors is missing"};
+  const std::vector<std::string> expected = {"2026-01-31T12:34:56Z", "2 ranks: dp 2, tp 1", "NO",
+                                             "model-00000.safetensors is missing"};
   for (const std::string& part : expected) EXPECT_THAT(outcome.out, HasSubstr(part));
   EXPECT_LT(outcome.out.find("  5  "), outcome.out.find("  9  "));
   EXPECT_EQ(run({"list", "--run", (folder / "checkpoints").string()}).out, outcome.out);

@@ -133,7 +133,7 @@ TEST_F(ConfigCommand, CheckTakesFilesAndFoldersAndPassesTheShippedExample) {
   const Outcome good = run({"check", "--config", kExperiment});
   EXPECT_EQ(good.code, 0) << good.out << good.err;
   write("tree/x/one.yaml", experiment("{train_iter: 3}"));
-  write("tree/two.yaml", experiment("{train_iters: 3, mock_data: true}"));
+  write("tree/two.yaml", experiment("{train_iters: 50, mock_data: true}"));
   write("tree/preset.yaml", "a: 1\n");
   const Outcome folder = run({"check", (folder_ / "tree").string()});
   EXPECT_EQ(folder.code, 2);

@@ -46,10 +46,18 @@ TEST(YamlScalar, ReadsEveryGoldenRowAsPyYamlDoes) {
     const std::string scalar = row[0], kind = row[1], value = row[2];
     const ScalarReading reading = read_plain_scalar(scalar);
     ASSERT_EQ(kind_of(reading), kind) << "'" << scalar << "'";
-    if (kind == "int") EXPECT_EQ(std::to_string(reading.value.as_int()), value) << scalar;
-    if (kind == "bool") EXPECT_EQ(reading.value.as_bool(), value == "true") << scalar;
-    if (kind == "float") EXPECT_TRUE(same_number(reading.value.as_double(), value)) << scalar << " " << value;
-    if (kind == "text") EXPECT_EQ(reading.value.as_string(), scalar);
+    if (kind == "int") {
+      EXPECT_EQ(std::to_string(reading.value.as_int()), value) << scalar;
+    }
+    if (kind == "bool") {
+      EXPECT_EQ(reading.value.as_bool(), value == "true") << scalar;
+    }
+    if (kind == "float") {
+      EXPECT_TRUE(same_number(reading.value.as_double(), value)) << scalar << " " << value;
+    }
+    if (kind == "text") {
+      EXPECT_EQ(reading.value.as_string(), scalar);
+    }
   }
 }
 

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <gmock/gmock.h>
-
 #include <memory>
 #include <string>
 
@@ -15,7 +14,8 @@ namespace primus::dialect::testing {
 // One megatron module whose parameters are `yaml`, as if written in overrides.
 inline config::Experiment experiment(const std::string& yaml, const std::string& framework = "megatron") {
   Diagnostics findings;
-  auto params = config::read_yaml(yaml, std::make_shared<const std::string>("exp.yaml"), config::Layer::Overrides, findings);
+  auto params =
+      config::read_yaml(yaml, std::make_shared<const std::string>("exp.yaml"), config::Layer::Overrides, findings);
   PRIMUS_CHECK(params.has_value() && !has_errors(findings), render(findings));
   config::Module module;
   module.name = "pre_trainer";

@@ -1,7 +1,9 @@
 // The experiments and presets that users meet first.
+#include <filesystem>
 #include <gtest/gtest.h>
 
 #include "experiment.h"
+
 #include "primus/dialect/proxy.h"
 #include "primus/dialect/to_spec.h"
 #include "primus/spec/model_size.h"
@@ -36,6 +38,55 @@ TEST(Llama31, Of8BillionTranslatesAndSaysThatItsNormEpsilonDoesNothing) {
   const auto run = to_spec(shipped("examples/megatron/configs/MI300X/llama3.1_8B-BF16-pretrain.yaml"));
   ASSERT_TRUE(run.ok()) << render(run.diagnostics());
   EXPECT_EQ(run->model.layers[0].attention.num_kv_heads, 8);
+  EXPECT_EQ(run->model.layers[0].input_norm.kind, spec::NormKind::RmsNorm);
+  EXPECT_EQ(run->model.layers[0].input_norm.eps, 1e-5);
+  EXPECT_FALSE(run->model.layers[0].attention.rope->llama3);  // the preset has no use_rope_scaling
+  EXPECT_TRUE(run->data.mask_loss_at_eod);
+  size_t num_warnings = 0;
+  for (const Diagnostic& finding : run.diagnostics()) {
+    num_warnings += finding.severity == Severity::Warning;
+    if (finding.severity == Severity::Warning) EXPECT_EQ(finding.key, "norm_epsilon");
+  }
+  EXPECT_EQ(num_warnings, 1U);
+}
+
+TEST(Quickstart, TranslatesWithoutAWord) {
+  const auto run = to_spec(shipped("examples/megatron/configs/CPU/shakespeare_char-pretrain.yaml"));
+  ASSERT_TRUE(run.ok()) << render(run.diagnostics());
+  EXPECT_TRUE(run.diagnostics().empty()) << render(run.diagnostics());
+  EXPECT_TRUE(run->checkpoint.resume_by_default);
+  EXPECT_TRUE(run->checkpoint.save);
+  EXPECT_EQ(run->checkpoint.keep_last, 2);
+  EXPECT_EQ(run->data.order, spec::LoaderOrder::Single);
+  ASSERT_TRUE(run->data.prepare);
+  EXPECT_EQ(run->data.prepare->valid_fraction, 0.1);
+  EXPECT_EQ(run->tokenizer.type, "CharTokenizer");
+  EXPECT_EQ(run->model.layers[0].attention.dropout, 0);
+  EXPECT_FALSE(run->logging.tensorboard);
+}
+
+TEST(BenchmarkModel, Has124MillionParameters) {
+  auto run = to_spec(shipped("examples/megatron/configs/CPU/llama_124M-BF16-pretrain.yaml"));
+  ASSERT_TRUE(run.ok()) << render(run.diagnostics());
+  EXPECT_TRUE(run.diagnostics().empty()) << render(run.diagnostics());
+  EXPECT_TRUE(finish_vocabulary(*run, 32000).empty());
+  EXPECT_EQ(run->model.padded_vocab_size, 32000);
+  EXPECT_NEAR(static_cast<double>(spec::count_parameters(run->model, true).total()), 124.7e6, 0.1e6);
+}
+
+TEST(ShippedExperiments, AllTranslateAndAllShrink) {
+  size_t count = 0;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator("examples/megatron")) {
+    if (entry.path().extension() != ".yaml") continue;
+    config::Experiment experiment = shipped(entry.path().string());
+    const auto run = to_spec(experiment);
+    EXPECT_TRUE(run.ok()) << entry.path() << render(run.diagnostics());
+    EXPECT_TRUE(apply_proxy(experiment).ok()) << entry.path();
+    const auto small = to_spec(experiment);
+    EXPECT_TRUE(small.ok()) << entry.path() << render(small.diagnostics());
+    ++count;
+  }
+  EXPECT_GE(count, 4U);
 }
 
 }  // namespace

@@ -2,7 +2,6 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-
 #include <numeric>
 
 namespace primus::hub {
@@ -38,7 +37,8 @@ TEST(Box, KnowsWhetherBoxesFillATensorOnce) {
 // Copies by the definition, one element after another.
 std::vector<int> copied(const std::vector<int64_t>& shape, const Box& source, const Box& destination) {
   const auto flat = [&](const Box& box, int64_t i, int64_t j, int64_t k) {
-    return static_cast<size_t>(((i - box.offset[0]) * box.size[1] + j - box.offset[1]) * box.size[2] + k - box.offset[2]);
+    return static_cast<size_t>(((i - box.offset[0]) * box.size[1] + j - box.offset[1]) * box.size[2] + k -
+                               box.offset[2]);
   };
   const auto inside = [](const Box& box, int64_t i, int64_t j, int64_t k) {
     const int64_t at[] = {i, j, k};

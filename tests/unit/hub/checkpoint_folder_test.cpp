@@ -1,13 +1,13 @@
 #include "primus/hub/checkpoint_folder.h"
 
+#include <fstream>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <fstream>
-
-#include "primus/hub/checkpoint_reader.h"
 #include "unit/hub/sample_checkpoint.h"
 #include "unit/hub/temp_folder.h"
+
+#include "primus/hub/checkpoint_reader.h"
 
 namespace primus::hub {
 namespace {
@@ -62,8 +62,8 @@ TEST(CheckpointFolder, SkipsEveryIncompleteOneAndSaysWhy) {
   EXPECT_EQ((*found)->manifest.state.step, 1);
   const std::string notes = render(found.diagnostics());
   EXPECT_EQ(found.diagnostics().size(), 6U) << notes;
-  for (const char* part : {"step_2", "manifest.json is missing", "step_3", "has 0 of", "step_4", "is missing", "step_5", "damaged",
-                           "step_6", "is of step 5", ".partial-step_7-x", "unfinished"}) {
+  for (const char* part : {"step_2", "manifest.json is missing", "step_3", "has 0 of", "step_4", "is missing", "step_5",
+                           "damaged", "step_6", "is of step 5", ".partial-step_7-x", "unfinished"}) {
     EXPECT_THAT(notes, HasSubstr(part));
   }
 }

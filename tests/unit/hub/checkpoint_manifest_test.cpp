@@ -37,7 +37,8 @@ TEST(CheckpointManifest, ComesBackFromItsTextUnchanged) {
 
 TEST(CheckpointManifest, RefusesWhatIsMissingOrWrong) {
   EXPECT_EQ(refusal([](Json&) {}), "accepted");
-  for (const char* key : {"format", "save_id", "step", "seed", "model", "model_hash", "layout", "extra", "files", "tensors"}) {
+  for (const char* key :
+       {"format", "save_id", "step", "seed", "model", "model_hash", "layout", "extra", "files", "tensors"}) {
     EXPECT_THAT(refusal([&](Json& json) { json.erase(key); }), HasSubstr(std::string("has no '") + key + "'"));
     EXPECT_NE(refusal([&](Json& json) { json[key] = -1.5; }), "accepted") << key;
   }
@@ -64,13 +65,14 @@ TEST(CheckpointManifest, RefusesShardsThatDoNotMakeTheirTensor) {
 
 TEST(CheckpointManifest, NamesTheDifferencesOfTwoModelsInOneFinding) {
   const Json wanted = {{"hidden_size", 64}, {"rope", {{"base", 10000.0}}}, {"bias", false}};
-  EXPECT_TRUE(compare_fingerprints(wanted, {{"bias", false}, {"rope", {{"base", 10000}}}, {"hidden_size", 64}}, "c").empty());
+  EXPECT_TRUE(
+      compare_fingerprints(wanted, {{"bias", false}, {"rope", {{"base", 10000}}}, {"hidden_size", 64}}, "c").empty());
   const Json found = {{"hidden_size", 128}, {"rope", {{"base", 500000.0}}}, {"qk_norm", true}};
   const Diagnostics differences = compare_fingerprints(wanted, found, "run/checkpoints/step_5");
   ASSERT_EQ(differences.size(), 1U);
   const std::string text = render(differences);
-  for (const char* part : {"run/checkpoints/step_5", "another model", "hidden_size: 64 here, 128", "rope/base", "bias: false here, absent",
-                           "qk_norm: absent here, true"}) {
+  for (const char* part : {"run/checkpoints/step_5", "another model", "hidden_size: 64 here, 128", "rope/base",
+                           "bias: false here, absent", "qk_norm: absent here, true"}) {
     EXPECT_THAT(text, HasSubstr(part));
   }
   Json many = Json::object();

@@ -1,10 +1,9 @@
 #include "primus/hub/safetensors.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <cstring>
 #include <fstream>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
 
 #include "unit/hub/temp_folder.h"
 
@@ -34,15 +33,18 @@ std::string errors_of(const std::string& bytes) {
   return header.ok() ? "accepted" : render(header.diagnostics());
 }
 
-std::string tensor(const std::string& name, const std::string& dtype, const std::string& shape, const std::string& offsets) {
+std::string tensor(const std::string& name, const std::string& dtype, const std::string& shape,
+                   const std::string& offsets) {
   return "\"" + name + R"(":{"dtype":")" + dtype + R"(","shape":)" + shape + R"(,"data_offsets":)" + offsets + "}";
 }
 
-std::string read_all(const fs::path& path) { return value_or_throw(read_text_file(path)); }
+std::string read_all(const fs::path& path) {
+  return value_or_throw(read_text_file(path));
+}
 
 TEST(Safetensors, ReadsTheTestVectorOfTheFormat) {
-  const std::string bytes =
-      std::string("\x38\0\0\0\0\0\0\0", 8) + R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}})" + "  " + std::string(8, 'x');
+  const std::string bytes = std::string("\x38\0\0\0\0\0\0\0", 8) +
+                            R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}})" + "  " + std::string(8, 'x');
   Result<SafetensorsHeader> header = parse(bytes);
   ASSERT_TRUE(header.ok()) << render(header.diagnostics());
   ASSERT_EQ(header->entries.size(), 1U);
@@ -86,13 +88,16 @@ std::vector<RefusedCase> refused_cases() {
       {"ProductOverflows", file_of("{" + tensor("a", "U8", "[4294967296,4294967296]", "[0,0]") + "}", 0), "overflows"},
       {"BitsOverflow", file_of("{" + tensor("a", "F64", "[2305843009213693952]", "[0,0]") + "}", 0), "overflows"},
       {"HalfAByte", file_of("{" + tensor("a", "F4", "[3]", "[0,1]") + "}", 1), "no whole number of bytes"},
-      {"SizeOver63Bits", file_of("{" + tensor("a", "U8", "[18446744073709551615]", "[0,1]") + "}", 1), "something else than sizes"},
+      {"SizeOver63Bits", file_of("{" + tensor("a", "U8", "[18446744073709551615]", "[0,1]") + "}", 1),
+       "something else than sizes"},
       {"NegativeSize", file_of("{" + tensor("a", "U8", "[-1]", "[0,1]") + "}", 1), "something else than sizes"},
-      {"FractionalOffset", file_of("{" + tensor("a", "U8", "[1]", "[0,1.0]") + "}", 1), "something else than positions"},
+      {"FractionalOffset", file_of("{" + tensor("a", "U8", "[1]", "[0,1.0]") + "}", 1),
+       "something else than positions"},
       {"ThreeOffsets", file_of("{" + tensor("a", "U8", "[1]", "[0,1,2]") + "}", 1), "not a pair"},
       {"NestedShape", file_of("{" + tensor("a", "U8", "[[1]]", "[0,1]") + "}", 1), "a list where none belongs"},
       {"NoDtype", file_of(R"({"a":{"shape":[1],"data_offsets":[0,1]}})", 1), "has no 'dtype'"},
-      {"FieldTwice", file_of(R"({"a":{"dtype":"U8","dtype":"I8","shape":[1],"data_offsets":[0,1]}})", 1), "field occurs twice"},
+      {"FieldTwice", file_of(R"({"a":{"dtype":"U8","dtype":"I8","shape":[1],"data_offsets":[0,1]}})", 1),
+       "field occurs twice"},
       {"UnknownField", file_of(R"({"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1],"x":1}})", 1), "unknown field"},
       {"EntryIsANumber", file_of(R"({"a":3})", 0), "not an object"},
       {"MetadataIsNull", file_of(R"({"__metadata__":null})", 0), "metadata is not an object"},
@@ -112,7 +117,8 @@ TEST(Safetensors, RefusesEveryBrokenFileWithItsNameAndReason) {
 }
 
 TEST(Safetensors, ReportsSeveralFaultsTogetherButNotAllOfAThousand) {
-  const std::string two = errors_of(file_of("{" + tensor("a", "F33", "[1]", "[0,4]") + "," + tensor("b", "F34", "[1]", "[4,8]") + "}", 8));
+  const std::string two =
+      errors_of(file_of("{" + tensor("a", "F33", "[1]", "[0,4]") + "," + tensor("b", "F34", "[1]", "[4,8]") + "}", 8));
   EXPECT_THAT(two, HasSubstr("F33"));
   EXPECT_THAT(two, HasSubstr("F34"));
   std::string header = "{";
@@ -133,8 +139,8 @@ TEST(Safetensors, AcceptsWhatTheFormatAllows) {
 }
 
 TEST(Safetensors, SortsByOffsetWhateverTheOrderOfTheHeader) {
-  const std::string header = "{" + tensor("z", "U8", "[3]", "[5,8]") + "," + tensor("hole", "U8", "[0]", "[5,5]") + "," +
-                             tensor("a", "U8", "[5]", "[0,5]") + "}";
+  const std::string header = "{" + tensor("z", "U8", "[3]", "[5,8]") + "," + tensor("hole", "U8", "[0]", "[5,5]") +
+                             "," + tensor("a", "U8", "[5]", "[0,5]") + "}";
   Result<SafetensorsHeader> read = parse(file_of(header, 8));
   ASSERT_TRUE(read.ok()) << render(read.diagnostics());
   ASSERT_EQ(read->entries.size(), 3U);
@@ -227,7 +233,8 @@ TEST(Safetensors, ReadsBackEveryDtype) {
   for (const std::string& name : dtype_names()) infos.push_back({"t_" + name, *parse_dtype(name), {8}});
   SafetensorsWriter writer(folder / "all", infos);
   for (const size_t index : writer.order()) {
-    const std::vector<std::byte> data(static_cast<size_t>(bits_of(infos[index].dtype)), static_cast<std::byte>(index + 1));
+    const std::vector<std::byte> data(static_cast<size_t>(bits_of(infos[index].dtype)),
+                                      static_cast<std::byte>(index + 1));
     writer.append(data);
   }
   writer.close();
@@ -244,7 +251,9 @@ TEST(Safetensors, ReadsBackEveryDtype) {
 TEST(Safetensors, LeavesTheTargetAloneWhenTheWriterIsNotClosed) {
   const TempFolder folder;
   write_file_atomic(folder / "model", "old");
-  { const SafetensorsWriter writer(folder / "model", {{"a", Dtype::U8, {4}}}); }
+  {
+    const SafetensorsWriter writer(folder / "model", {{"a", Dtype::U8, {4}}});
+  }
   EXPECT_EQ(read_all(folder / "model"), "old");
   EXPECT_EQ(std::distance(fs::directory_iterator(folder.path()), fs::directory_iterator()), 1);
 }

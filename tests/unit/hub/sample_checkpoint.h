@@ -1,4 +1,5 @@
-// A small checkpoint made without the writer of room ckpt (and so without libtorch): one tensor in two shards of one file.
+// A small checkpoint made without the writer of room ckpt (and so without libtorch): one tensor in two shards of one
+// file.
 #pragma once
 
 #include <span>
@@ -11,7 +12,9 @@
 
 namespace primus::test {
 
-inline std::span<const std::byte> bytes_of(const std::string& text) { return std::as_bytes(std::span(text)); }
+inline std::span<const std::byte> bytes_of(const std::string& text) {
+  return std::as_bytes(std::span(text));
+}
 
 // Tensor "model.w", U8 of shape [5], holding "hello", and a scalar "optimizer.count".
 inline hub::Manifest sample_manifest(int64_t step) {
@@ -26,9 +29,12 @@ inline hub::Manifest sample_manifest(int64_t step) {
   manifest.state.model = {{"hidden_size", 5}, {"rope", {{"base", 10000.0}}}};
   manifest.state.layout = {{"dp", 2}, {"tp", 1}};
   manifest.state.precision = "bf16";
-  manifest.tensors = {{"model.w", hub::Dtype::U8, {5}, {{0, "model.w", {{0}, {2}}, xxh64(bytes_of("he"))},
-                                                       {0, "model.w#1", {{2}, {3}}, xxh64(bytes_of("llo"))}}},
-                      {"optimizer.count", hub::Dtype::U8, {}, {{0, "optimizer.count", {}, xxh64(bytes_of("n"))}}}};
+  manifest.tensors = {
+      {"model.w",
+       hub::Dtype::U8,
+       {5},
+       {{0, "model.w", {{0}, {2}}, xxh64(bytes_of("he"))}, {0, "model.w#1", {{2}, {3}}, xxh64(bytes_of("llo"))}}},
+      {"optimizer.count", hub::Dtype::U8, {}, {{0, "optimizer.count", {}, xxh64(bytes_of("n"))}}}};
   return manifest;
 }
 

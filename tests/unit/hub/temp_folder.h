@@ -1,9 +1,8 @@
 // A folder of its own for one test, gone at the end.
 #pragma once
 
-#include <stdlib.h>
-
 #include <stdexcept>
+#include <stdlib.h>
 #include <string>
 
 #include "primus/base/fs.h"

@@ -1,0 +1,27 @@
+#include "primus/cli/claim_run.h"
+
+#include "primus/config/dump.h"
+#include "primus/hub/checkpoint_folder.h"
+
+namespace primus::cli {
+
+track::RunFolderClaim claim_run(const TrainRequest& request, const ResolvedRun& run) {
+  const config::Module& module = run.experiment.main_module();
+  track::RunFolderRequest claim;
+  claim.folder = run.spec.identity.run_folder;
+  claim.overwrite = request.overwrite;
+  claim.resume_was_typed = !request.resume.empty();
+  if (request.resume == "must") claim.resume = track::Resume::Must;
+  if (request.resume == "auto") claim.resume = track::Resume::Auto;
+  if (request.resume.empty() && run.spec.checkpoint.resume_by_default) claim.resume = track::Resume::Auto;
+  claim.identity = track::identity_of(module.framework, module.model, config::to_json(module.params));
+  const fs::path checkpoints = hub::checkpoints_folder(claim.folder);
+  if (fs::exists(checkpoints) && !request.overwrite) hub::clean_checkpoints(checkpoints);
+  const auto newest = value_or_throw(hub::find_latest(claim.folder));
+  if (newest) claim.newest_checkpoint_step = newest->manifest.state.step;
+  claim.resolved_yaml = config::dump_yaml(run.experiment);
+  claim.origins = config::origins_json(run.experiment);
+  return value_or_throw(track::claim_run_folder(claim));
+}
+
+}  // namespace primus::cli

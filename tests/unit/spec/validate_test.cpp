@@ -1,0 +1,112 @@
+// Cross-field rules on the spec itself, without a dialect.
+#include "primus/spec/validate.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace primus::spec {
+namespace {
+
+RunSpec good() {
+  RunSpec run;
+  LayerSpec layer;
+  layer.attention.num_heads = 6;
+  layer.attention.num_kv_heads = 3;
+  layer.attention.head_dim = 14;
+  layer.attention.rope = Rope{};
+  layer.mlp.ffn_size = 77;
+  run.model.hidden_size = 84;
+  run.model.layers.assign(5, layer);
+  run.model.max_positions = 33;
+  run.data.mock = true;
+  run.data.sequence_length = 33;
+  run.batch.micro_batch_size = 3;
+  run.batch.global_batch_size = 21;
+  run.lr.max_lr = 1;
+  run.lr.decay_samples = 210;
+  run.exit.train_steps = 10;
+  return run;
+}
+
+std::string first_field(const RunSpec& run) {
+  const Diagnostics findings = validate(run);
+  return findings.empty() ? "" : findings[0].key;
+}
+
+TEST(Validate, SaysNothingAboutAGoodRun) {
+  EXPECT_TRUE(validate(good()).empty());
+}
+
+TEST(Validate, FindsEachBrokenRule) {
+  const auto broken = [](auto change) {
+    RunSpec run = good();
+    change(run);
+    return first_field(run);
+  };
+  EXPECT_EQ(broken([](RunSpec& r) { r.data.sequence_length = 34; }), "data.sequence_length");
+  EXPECT_EQ(broken([](RunSpec& r) { r.model.layers[0].attention.num_kv_heads = 4; }), "attention.num_kv_heads");
+  EXPECT_EQ(broken([](RunSpec& r) { r.model.layers[0].attention.rope->fraction = 0.5; }), "attention.head_dim");
+  EXPECT_EQ(broken([](RunSpec& r) { r.lr.min_lr = 2; }), "lr.min_lr");
+  EXPECT_EQ(broken([](RunSpec& r) { r.lr.warmup_init_lr = 2; }), "lr.warmup_init_lr");
+  EXPECT_EQ(broken([](RunSpec& r) { r.lr.warmup_samples = 210; }), "lr.warmup_samples");
+  EXPECT_EQ(broken([](RunSpec& r) { r.lr.decay_samples = 0; }), "lr.decay_samples");
+  EXPECT_EQ(broken([](RunSpec& r) { r.lr.decay = LrDecay::WarmupStableDecay; }), "lr.wsd_samples");
+  EXPECT_EQ(broken([](RunSpec& r) { r.weight_decay = {0.2, 0.1, WeightDecayRamp::Linear, 9}; }), "weight_decay.end");
+  EXPECT_EQ(broken([](RunSpec& r) { r.recompute.layer_ids = {5}; }), "recompute.layer_ids");
+  EXPECT_EQ(broken([](RunSpec& r) { r.data.mock = false; }), "data.train");
+  EXPECT_EQ(broken([](RunSpec& r) { r.evaluation.num_batches = 1; }), "evaluation.interval_steps");
+  EXPECT_EQ(broken([](RunSpec& r) { r.checkpoint.save = true; }), "checkpoint.interval_steps");
+  EXPECT_EQ(broken([](RunSpec& r) { r.batch.rampup = BatchRampup{3, 4, 60}; }), "batch.rampup");
+  EXPECT_EQ(broken([](RunSpec& r) { r.batch.rampup = BatchRampup{22, 1, 60}; }), "batch.rampup");
+  EXPECT_EQ(broken([](RunSpec& r) { r.model.vocab_size = 9, r.model.padded_vocab_size = 8; }),
+            "model.padded_vocab_size");
+}
+
+TEST(Validate, ReportsAllProblemsTogether) {
+  RunSpec run = good();
+  run.lr.min_lr = 2;
+  run.data.sequence_length = 99;
+  run.recompute.layer_ids = {-1};
+  EXPECT_EQ(validate(run).size(), 3U);
+}
+
+TEST(ValidateWorld, SaysTheNearestBatches) {
+  EXPECT_TRUE(validate_world(good(), 1).empty());
+  EXPECT_TRUE(validate_world(good(), 7).empty());
+  const Diagnostics findings = validate_world(good(), 2);
+  ASSERT_EQ(findings.size(), 1U);
+  EXPECT_THAT(findings[0].suggestion, ::testing::HasSubstr("18 or 24"));
+}
+
+TEST(ValidateWorld, OffersAMicroBatchWhereOneFits) {
+  RunSpec run = good();
+  run.batch.global_batch_size = 20;
+  run.batch.micro_batch_size = 3;
+  const Diagnostics findings = validate_world(run, 5);
+  ASSERT_EQ(findings.size(), 1U);
+  EXPECT_THAT(findings[0].suggestion, ::testing::HasSubstr("a global batch of 15 or 30, or a micro-batch of 2 or 4"));
+}
+
+TEST(ValidateWorld, NeedsWholeCopiesOfTheModel) {
+  RunSpec run = good();
+  run.parallel.tensor = 2;
+  run.parallel.pipeline = 3;
+  EXPECT_EQ(model_ranks(run.parallel), 6);
+  EXPECT_EQ(data_parallel_size(run.parallel, 42), 7);
+  EXPECT_EQ(data_parallel_size(run.parallel, 44), 0);
+  EXPECT_EQ(validate_world(run, 44)[0].key, "parallel");
+}
+
+TEST(ValidateWorld, ChecksEveryStageOfARampUp) {
+  RunSpec run = good();
+  run.batch.global_batch_size = 24;
+  run.batch.rampup = BatchRampup{12, 3, 100};
+  EXPECT_TRUE(validate_world(run, 1).empty());
+  const Diagnostics findings = validate_world(run, 2);
+  ASSERT_EQ(findings.size(), 1U);
+  EXPECT_EQ(findings[0].key, "batch.rampup");
+  EXPECT_THAT(findings[0].message, ::testing::HasSubstr("stage of 15"));
+}
+
+}  // namespace
+}  // namespace primus::spec
