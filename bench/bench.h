@@ -11,14 +11,14 @@
 namespace primus::bench {
 
 struct Row {
-  std::string id;      // "a.gemm.f32"
-  std::string what;    // "matrix product, fp32, 1024 x 768 x 2048"
-  std::string against; // what the ratio is taken against: "FMA probe"
+  std::string id;       // "a.gemm.f32"
+  std::string what;     // "matrix product, fp32, 1024 x 768 x 2048"
+  std::string against;  // what the ratio is taken against: "FMA probe"
   double ratio = 0;
   double target = 0;
-  bool at_least = true;  // target is a floor (speed) or a ceiling (memory, time)
-  std::string detail;    // context, absolute numbers
-  bool is_stable = true; // probes before and after agree within 10 %
+  bool at_least = true;   // target is a floor (speed) or a ceiling (memory, time)
+  std::string detail;     // context, absolute numbers
+  bool is_stable = true;  // probes before and after agree within 10 %
   bool reaches_target() const { return at_least ? ratio >= target : ratio <= target; }
 };
 
@@ -29,13 +29,14 @@ struct Peaks {
 Peaks measure_peaks();
 
 struct Group {
-  const char* id;     // what `bench/run ID` selects: "a"
+  const char* id;  // what `bench/run ID` selects: "a"
   const char* title;
   std::vector<Row> (*measure)(const Peaks& peaks);
 };
 std::span<const Group> groups();
 
-// Best wall seconds of each contender; they take turns, so that a disturbance hits all of them. The first turn is not counted.
+// Best wall seconds of each contender; they take turns, so that a disturbance hits all of them. The first turn is not
+// counted.
 std::vector<double> best_seconds(int rounds, const std::vector<std::function<void()>>& contenders);
 
 std::vector<Row> gemm_rows(const Peaks& peaks);

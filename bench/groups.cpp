@@ -2,6 +2,7 @@
 #include <chrono>
 
 #include "bench/bench.h"
+
 #include "primus/kernels/probe.h"
 
 namespace primus::bench {

@@ -1,10 +1,10 @@
 // primus-bench [ROWS...] [--format text|json] [--threads N]: the scoreboard, ratios only. Use bench/run.
-#include <fmt/format.h>
-
 #include <cmath>
 #include <cstdio>
+#include <fmt/format.h>
 
 #include "bench/bench.h"
+
 #include "primus/base/exit_code.h"
 #include "primus/base/json.h"
 #include "primus/base/strings.h"
@@ -49,7 +49,9 @@ Result<Request> read_arguments(int argc, char** argv) {
   return request;
 }
 
-bool differ(double before, double after) { return std::fabs(before - after) > 0.1 * std::max(before, after); }
+bool differ(double before, double after) {
+  return std::fabs(before - after) > 0.1 * std::max(before, after);
+}
 
 struct Measured {
   std::vector<Row> rows;
@@ -67,15 +69,20 @@ Measured measure(const Group& group) {
 }
 
 Json as_json(const Row& row) {
-  return {{"id", row.id},         {"what", row.what},     {"against", row.against},
-          {"ratio", row.ratio},   {"target", row.target}, {"target_is", row.at_least ? "at_least" : "at_most"},
-          {"stable", row.is_stable}, {"detail", row.detail}};
+  return {{"id", row.id},
+          {"what", row.what},
+          {"against", row.against},
+          {"ratio", row.ratio},
+          {"target", row.target},
+          {"target_is", row.at_least ? "at_least" : "at_most"},
+          {"stable", row.is_stable},
+          {"detail", row.detail}};
 }
 
 void print_row(const Row& row) {
   const char* verdict = !row.is_stable ? "*unstable*" : row.reaches_target() ? "reached" : "missed";
-  std::printf("%-26s %6.2f  %s %.2f  %-10s  %s\n", row.id.c_str(), row.ratio, row.at_least ? ">=" : "<=", row.target, verdict,
-              row.what.c_str());
+  std::printf("%-26s %6.2f  %s %.2f  %-10s  %s\n", row.id.c_str(), row.ratio, row.at_least ? ">=" : "<=", row.target,
+              verdict, row.what.c_str());
   std::printf("%26s of: %s; %s\n", "", row.against.c_str(), row.detail.c_str());
   std::fflush(stdout);
 }
@@ -88,7 +95,8 @@ int run(const Request& request) {
               {"threads", request.threads},
               {"rows", Json::array()}};
   if (!request.as_json) {
-    std::printf("%s, %s, %d threads\n", all["cpu"].get<std::string>().c_str(), tensor::versions().c_str(), request.threads);
+    std::printf("%s, %s, %d threads\n", all["cpu"].get<std::string>().c_str(), tensor::versions().c_str(),
+                request.threads);
   }
   for (const Group& group : groups()) {
     const bool wanted =

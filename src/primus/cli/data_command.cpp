@@ -34,7 +34,7 @@ class StopSignals {
  public:
   StopSignals() {
     caught().store(0);
-    struct sigaction action {};
+    struct sigaction action{};
     action.sa_handler = [](int number) { caught().store(number); };
     sigaction(SIGINT, &action, &old_interrupt_);
     sigaction(SIGTERM, &action, &old_terminate_);
@@ -56,7 +56,7 @@ class StopSignals {
     static std::atomic<int> number{0};
     return number;
   }
-  struct sigaction old_interrupt_ {}, old_terminate_ {};
+  struct sigaction old_interrupt_{}, old_terminate_{};
 };
 
 // ---------------------------------------------------------------------------------------------------- prepare
@@ -99,14 +99,15 @@ Json report_json(const data::PrepareReport& report) {
 }
 
 ExitCode run_prepare(const std::vector<std::string>& arguments, Context& context) {
-  CLI::App app{"makes training data (.bin and .idx) from text; Ctrl-C stops, the same command goes on", "primus-cli data prepare"};
+  CLI::App app{"makes training data (.bin and .idx) from text; Ctrl-C stops, the same command goes on",
+               "primus-cli data prepare"};
   PrepareRequest request;
   request.add_to(app);
   if (!parse_options(app, arguments, context)) return ExitCode::Ok;
   const auto unit = data::parse_document_unit(request.document);
   if (!unit) {
-    throw bad_words(fmt::format("unknown --document '{}'", printable_ascii(request.document)), "file, paragraph or line",
-                    did_you_mean(request.document, {"file", "paragraph", "line"}));
+    throw bad_words(fmt::format("unknown --document '{}'", printable_ascii(request.document)),
+                    "file, paragraph or line", did_you_mean(request.document, {"file", "paragraph", "line"}));
   }
   data::PrepareOptions& options = request.options;
   options.corpus.unit = *unit;
@@ -135,7 +136,7 @@ ExitCode run_prepare(const std::vector<std::string>& arguments, Context& context
 
 // ---------------------------------------------------------------------------------------------------- inspect
 struct InspectRequest {
-  TrainRequest train;   // the experiment and its overrides
+  TrainRequest train;  // the experiment and its overrides
   std::string split = "train", format = "text";
   int64_t num_samples = 3, first = 0;
 };
@@ -229,8 +230,8 @@ void print_sample(const data::Sample& sample, int64_t position, int64_t index, c
     if (documents.empty() || documents.back() != name) documents.push_back(name);
   }
   const auto counted = std::count(sample.loss_mask.begin(), sample.loss_mask.end(), 1);
-  out << fmt::format("sample {} (index {} of {}): {} tokens, {} in the loss, documents {}\n", position, index, file, length,
-                     counted, join(documents, " "));
+  out << fmt::format("sample {} (index {} of {}): {} tokens, {} in the loss, documents {}\n", position, index, file,
+                     length, counted, join(documents, " "));
   std::string line = " ";
   for (int64_t i = 0; i < std::min(length, kShownTokens); ++i) {
     const auto at = static_cast<size_t>(i);
@@ -340,8 +341,8 @@ ExitCode run_data(Context& context) {
   if (action == "prepare") return run_prepare(rest, context);
   if (action == "inspect") return run_inspect(rest, context);
   if (action == "build-index") return run_build_index(rest, context);
-  throw bad_words(fmt::format("unknown action '{}' of data", printable_ascii(action)), "prepare, inspect or build-index",
-                  did_you_mean(action, {"prepare", "inspect", "build-index"}));
+  throw bad_words(fmt::format("unknown action '{}' of data", printable_ascii(action)),
+                  "prepare, inspect or build-index", did_you_mean(action, {"prepare", "inspect", "build-index"}));
 }
 
 }  // namespace primus::cli

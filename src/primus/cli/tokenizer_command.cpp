@@ -1,10 +1,9 @@
 // primus tokenizer train | encode | decode | info
+#include <CLI/CLI.hpp>
 #include <chrono>
+#include <fmt/format.h>
 #include <iostream>
 #include <sstream>
-
-#include <CLI/CLI.hpp>
-#include <fmt/format.h>
 
 #include "primus/base/error.h"
 #include "primus/base/json.h"
@@ -27,7 +26,8 @@ struct Choice {
 
   void add_to(CLI::App& app) {
     app.add_option("--tokenizer", path, "tokenizer file or folder, or a Hugging Face name in the local cache");
-    app.add_option("--type", find.tokenizer_type, "tokenizer_type as in an experiment")->default_str("HuggingFaceTokenizer");
+    app.add_option("--type", find.tokenizer_type, "tokenizer_type as in an experiment")
+        ->default_str("HuggingFaceTokenizer");
     app.add_option("--vocab-file", find.vocab_file, "GPT2BPETokenizer: encoder.json");
     app.add_option("--merge-file", find.merge_file, "GPT2BPETokenizer: vocab.bpe");
     app.add_option("--vocab-size", vocab_size, "NullTokenizer, TikTokenizer: number of ids");
@@ -155,7 +155,8 @@ ExitCode decode(Context& context, const std::vector<std::string>& arguments) {
   tokenizer::DecodeOptions options;
   choice.add_to(app);
   app.add_option("ids", words, "token ids");
-  app.add_option("--file", file, "a file with ids, separated by white space; without ids and --file standard input is read");
+  app.add_option("--file", file,
+                 "a file with ids, separated by white space; without ids and --file standard input is read");
   app.add_flag("--skip-special", options.skip_special, "leave special tokens out");
   app.add_option("--format", format, "text or json");
   if (!parse_options(app, arguments, context)) return ExitCode::Ok;
@@ -184,7 +185,9 @@ ExitCode decode(Context& context, const std::vector<std::string>& arguments) {
   return ExitCode::Ok;
 }
 
-Json optional_id(const std::optional<int32_t>& id) { return id ? Json(*id) : Json(nullptr); }
+Json optional_id(const std::optional<int32_t>& id) {
+  return id ? Json(*id) : Json(nullptr);
+}
 
 ExitCode info(Context& context, const std::vector<std::string>& arguments) {
   CLI::App app{"kind, sizes, special ids and who decides them", "primus tokenizer info"};
@@ -271,11 +274,14 @@ ExitCode train(Context& context, const std::vector<std::string>& arguments) {
     create_folders(output);
     write_file_atomic(target, trained.to_json());
     *context.out << fmt::format("{} words, {} different, {} merges\n", format_thousands(trained.num_words),
-                                format_thousands(trained.num_different_words), format_thousands(static_cast<int64_t>(trained.merges.size())));
+                                format_thousands(trained.num_different_words),
+                                format_thousands(static_cast<int64_t>(trained.merges.size())));
     if (trained.vocab_size() < options.vocab_size) {
-      *context.err << render(warning_at({}, fmt::format("the text gave only {} of {} tokens: no pair is left that occurs {} times",
-                                                        trained.vocab_size(), options.vocab_size, options.min_count)),
-                             context.colour)
+      *context.err << render(
+                          warning_at({}, fmt::format(
+                                             "the text gave only {} of {} tokens: no pair is left that occurs {} times",
+                                             trained.vocab_size(), options.vocab_size, options.min_count)),
+                          context.colour)
                    << "\n";
     }
   }

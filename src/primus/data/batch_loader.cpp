@@ -6,7 +6,8 @@
 
 namespace primus::data {
 
-MicroBatch make_micro_batch(const DataSet& dataset, const std::vector<int64_t>& sample_indices, int64_t first_position) {
+MicroBatch make_micro_batch(const DataSet& dataset, const std::vector<int64_t>& sample_indices,
+                            int64_t first_position) {
   MicroBatch batch;
   batch.num_samples = static_cast<int64_t>(sample_indices.size());
   batch.sequence_length = dataset.sequence_length();
@@ -40,7 +41,9 @@ BatchLoader::BatchLoader(std::shared_ptr<const DataSet> dataset, std::shared_ptr
   start();
 }
 
-BatchLoader::~BatchLoader() { stop(); }
+BatchLoader::~BatchLoader() {
+  stop();
+}
 
 void BatchLoader::seek(int64_t consumed_samples) {
   stop();

@@ -22,23 +22,23 @@ struct MicroBatch {
   std::vector<int64_t> tokens, labels;
   std::vector<float> loss_mask;
   std::vector<int64_t> position_ids;
-  std::vector<int32_t> document_start;     // first position that attention may look back to
-  std::vector<int64_t> positions;          // [b] place of each sample in the run (0: the first sample of training)
-  std::vector<int64_t> sample_indices;     // [b] index in the data set
-  int64_t num_loss_tokens = 0;             // ones of loss_mask
-  bool has_document_starts = false;        // any document_start is not 0
+  std::vector<int32_t> document_start;  // first position that attention may look back to
+  std::vector<int64_t> positions;       // [b] place of each sample in the run (0: the first sample of training)
+  std::vector<int64_t> sample_indices;  // [b] index in the data set
+  int64_t num_loss_tokens = 0;          // ones of loss_mask
+  bool has_document_starts = false;     // any document_start is not 0
 };
 
 struct LoaderLayout {
   int64_t micro_batch_size = 1, rank = 0, num_ranks = 1;
-  int64_t queue_depth = 4;                 // micro batches made ahead; 0: none, next() makes them (no thread)
+  int64_t queue_depth = 4;  // micro batches made ahead; 0: none, next() makes them (no thread)
 };
 
 // Copies samples into one micro batch. Cost: one pass over b * s tokens.
 MicroBatch make_micro_batch(const DataSet& dataset, const std::vector<int64_t>& sample_indices, int64_t first_position);
 
-// Yields the micro batches of one rank in order, from any number of consumed samples on. Deterministic: depends only on its
-// arguments. One thread calls it.
+// Yields the micro batches of one rank in order, from any number of consumed samples on. Deterministic: depends only on
+// its arguments. One thread calls it.
 class BatchLoader {
  public:
   BatchLoader(std::shared_ptr<const DataSet> dataset, std::shared_ptr<const SampleOrder> order, LoaderLayout layout,

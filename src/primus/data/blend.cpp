@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-
 #include <fmt/format.h>
 
 #include "primus/base/check.h"
@@ -13,9 +12,12 @@ namespace primus::data {
 
 const char* to_string(Split split) {
   switch (split) {
-    case Split::Train: return "train";
-    case Split::Valid: return "valid";
-    case Split::Test: return "test";
+    case Split::Train:
+      return "train";
+    case Split::Valid:
+      return "valid";
+    case Split::Test:
+      return "test";
   }
   PRIMUS_CHECK(false, "unknown split");
 }

@@ -24,8 +24,8 @@ struct DocumentRange {
 };
 using SplitFractions = std::array<std::optional<std::pair<double, double>>, 3>;
 
-// "969, 30, 1" -> parts of [0, 1]; nothing for a part of weight 0. Errors: no number, more than three, a number that does
-// not parse, sum 0.
+// "969, 30, 1" -> parts of [0, 1]; nothing for a part of weight 0. Errors: no number, more than three, a number that
+// does not parse, sum 0.
 Result<SplitFractions> parse_split(const std::string& text);
 // Documents of a part: both ends rounded half to even, as Python's round().
 DocumentRange documents_of(const std::pair<double, double>& part, int64_t num_documents);
@@ -53,7 +53,7 @@ class BlendOrder {
  private:
   static constexpr int64_t kBlock = 256;  // counts are stored once a block, the rest is counted on reading
   std::vector<uint16_t> files_;
-  std::vector<int64_t> block_counts_;     // [blocks, num_files]
+  std::vector<int64_t> block_counts_;  // [blocks, num_files]
   std::vector<int64_t> totals_;
 };
 

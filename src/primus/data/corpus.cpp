@@ -1,14 +1,12 @@
 #include "primus/data/corpus.h"
 
-#include <zlib.h>
-
 #include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
-
 #include <fmt/format.h>
 #include <simdjson.h>
+#include <zlib.h>
 
 #include "primus/base/error.h"
 #include "primus/base/fs.h"
@@ -22,7 +20,9 @@ namespace {
 constexpr size_t kReadBytes = 1 << 18;
 constexpr size_t kMostBadLines = 10;
 
-bool is_json_lines(const std::string& path) { return path.ends_with(".jsonl") || path.ends_with(".jsonl.gz"); }
+bool is_json_lines(const std::string& path) {
+  return path.ends_with(".jsonl") || path.ends_with(".jsonl.gz");
+}
 
 }  // namespace
 
@@ -43,7 +43,8 @@ Diagnostics check_inputs(const CorpusOptions& options) {
     } else if (!fs::is_regular_file(input, code)) {
       findings.push_back(error_at({input}, "this is not a regular file"));
     }
-    for (const char* ending : {".parquet", ".zst", ".xz", ".bz2", ".zip", ".tar", ".tar.gz", ".arrow", ".bin", ".idx"}) {
+    for (const char* ending :
+         {".parquet", ".zst", ".xz", ".bz2", ".zip", ".tar", ".tar.gz", ".arrow", ".bin", ".idx"}) {
       if (!input.ends_with(ending)) continue;
       Diagnostic diagnostic = error_at({input}, fmt::format("'{}' files cannot be read here", ending));
       diagnostic.expected = ".txt, .jsonl, or either of them with .gz";
@@ -68,7 +69,8 @@ int64_t total_size_bytes(const CorpusOptions& options) {
 class CorpusReader::File {
  public:
   File(std::string path, size_t input) : path_(std::move(path)), input_(input), file_(gzopen(path_.c_str(), "rbe")) {
-    if (file_ == nullptr) throw InputError(error_at({path_}, fmt::format("cannot read the file: {}", std::strerror(errno))));
+    if (file_ == nullptr)
+      throw InputError(error_at({path_}, fmt::format("cannot read the file: {}", std::strerror(errno))));
     gzbuffer(file_, kReadBytes);
     refill();
     if (buffer_.starts_with("\xEF\xBB\xBF")) at_ = 3;
@@ -140,7 +142,9 @@ struct CorpusReader::Parser {
 CorpusReader::CorpusReader(CorpusOptions options) : options_(std::move(options)), parser_(std::make_unique<Parser>()) {}
 CorpusReader::~CorpusReader() = default;
 
-int64_t CorpusReader::position_bytes() const { return finished_bytes_ + (file_ ? file_->position_bytes() : 0); }
+int64_t CorpusReader::position_bytes() const {
+  return finished_bytes_ + (file_ ? file_->position_bytes() : 0);
+}
 
 bool CorpusReader::next(Document& document) {
   while (true) {
@@ -177,7 +181,8 @@ bool CorpusReader::next_of_file(Document& document) {
       if (!file_->append_line(document.text)) return false;
       document.line = file_->line();
       return true;
-    case DocumentUnit::Paragraph: return next_paragraph(document);
+    case DocumentUnit::Paragraph:
+      return next_paragraph(document);
   }
   return false;
 }
@@ -247,7 +252,8 @@ void CorpusReader::note_bad_line(std::string message) {
 void CorpusReader::throw_if_bad() const {
   if (!bad_lines_.empty()) throw InputError(bad_lines_);
   if (counts_.documents > 0 || counts_.without_text == 0) return;
-  Diagnostic diagnostic = error_at({options_.inputs.front()}, fmt::format("no line has the key '{}'", options_.json_key));
+  Diagnostic diagnostic =
+      error_at({options_.inputs.front()}, fmt::format("no line has the key '{}'", options_.json_key));
   diagnostic.found = "keys of the first line: " + join(keys_seen_, ", ");
   diagnostic.suggestion = did_you_mean(options_.json_key, keys_seen_);
   throw InputError(diagnostic);

@@ -34,8 +34,8 @@ class DataSet {
   virtual ~DataSet() = default;
   virtual int64_t size() const = 0;
   virtual int64_t sequence_length() const = 0;
-  // 0 <= index < size(). Buffers of `sample` are reused. Threads: safe. Errors: RunError when the index does not fit the
-  // data file (changed while training).
+  // 0 <= index < size(). Buffers of `sample` are reused. Threads: safe. Errors: RunError when the index does not fit
+  // the data file (changed while training).
   virtual void get(int64_t index, Sample& sample) const = 0;
   // The files behind Sample::file, as the user wrote them.
   virtual std::vector<std::string> files() const = 0;

@@ -12,7 +12,8 @@ class FileLock {
  public:
   // Waits while another process holds the lock, after saying so once; gives up when asked to stop. File systems without
   // locks: none is taken.
-  FileLock(fs::path path, const std::function<void(const std::string&)>& say, const std::function<bool()>& stop_requested);
+  FileLock(fs::path path, const std::function<void(const std::string&)>& say,
+           const std::function<bool()>& stop_requested);
   ~FileLock();
   FileLock(const FileLock&) = delete;
   FileLock& operator=(const FileLock&) = delete;

@@ -1,7 +1,6 @@
 #include "primus/data/gpt_dataset.h"
 
 #include <algorithm>
-
 #include <fmt/format.h>
 
 #include "primus/base/check.h"
@@ -22,9 +21,10 @@ void GptDataset::get(int64_t index, Sample& sample) const {
   // A cache file that was changed under our feet must not lead outside of the data.
   const auto demand = [&](bool condition) {
     if (condition) return;
-    throw RunError(fmt::format("the sample index does not fit '{}': the data or its index cache changed during the run; "
-                               "delete the index cache and start again",
-                               source_->name()));
+    throw RunError(
+        fmt::format("the sample index does not fit '{}': the data or its index cache changed during the run; "
+                    "delete the index cache and start again",
+                    source_->name()));
   };
   const int64_t entry = index_.shuffle[index];
   demand(entry < index_.num_samples());

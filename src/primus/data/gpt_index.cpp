@@ -3,10 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <fmt/format.h>
 #include <limits>
 #include <numeric>
-
-#include <fmt/format.h>
 
 #include "primus/base/check.h"
 #include "primus/base/fs.h"
@@ -22,13 +21,15 @@ struct ImageHeader {
   std::array<char, 8> magic = {'P', 'R', 'I', 'M', 'I', 'D', 'X', '1'};
   int32_t document_width = 4, sample_width = 4, shuffle_width = 4, reserved = 0;
   int64_t num_documents = 0, num_samples = 0;
-  std::array<char, 64> key{};   // SHA-256 of the key text, hexadecimal
-  uint32_t arrays_crc = 0;      // of the bytes after the header
+  std::array<char, 64> key{};  // SHA-256 of the key text, hexadecimal
+  uint32_t arrays_crc = 0;     // of the bytes after the header
   uint32_t padding = 0;
 };
 static_assert(sizeof(ImageHeader) == 112);
 
-int64_t padded(int64_t bytes) { return (bytes + 7) / 8 * 8; }
+int64_t padded(int64_t bytes) {
+  return (bytes + 7) / 8 * 8;
+}
 
 int64_t image_bytes(const ImageHeader& header) {
   return static_cast<int64_t>(sizeof(ImageHeader)) + padded(header.num_documents * header.document_width) +
@@ -48,8 +49,8 @@ void fill_documents(std::span<T> documents, const GptIndexRequest& request, cons
   numpy_shuffle(engine, documents.subspan(last));
 }
 
-// Walks through the documents of all epochs. A sample takes sequence_length + 1 tokens, and the next one starts with its
-// last token. Only the very last sample may find fewer.
+// Walks through the documents of all epochs. A sample takes sequence_length + 1 tokens, and the next one starts with
+// its last token. Only the very last sample may find fewer.
 template <class S, class D>
 void fill_samples(std::span<S> samples, std::span<const D> documents, std::span<const int32_t> lengths,
                   int64_t sequence_length) {
@@ -152,8 +153,8 @@ GptIndex GptIndex::build(std::span<const int32_t> lengths, const GptIndexRequest
     fill_documents(documents, request, plan, engine);
     with_width<int32_t>(header.sample_width, [&](auto sample) {
       using S = decltype(sample);
-      fill_samples(array_at<S>(*image, samples_at, 2 * (header.num_samples + 1)), std::span<const D>(documents), lengths,
-                   request.sequence_length);
+      fill_samples(array_at<S>(*image, samples_at, 2 * (header.num_samples + 1)), std::span<const D>(documents),
+                   lengths, request.sequence_length);
     });
   });
   with_width<uint32_t>(header.shuffle_width, [&](auto entry) {

@@ -22,7 +22,8 @@ namespace primus::data {
 class IndexArray {
  public:
   IndexArray() = default;
-  IndexArray(const std::byte* data, int64_t size, int width_bytes) : data_(data), size_(size), wide_(width_bytes == 8) {}
+  IndexArray(const std::byte* data, int64_t size, int width_bytes)
+      : data_(data), size_(size), wide_(width_bytes == 8) {}
   int64_t size() const { return size_; }
   int64_t operator[](int64_t i) const {
     if (wide_) return load<int64_t>(data_ + 8 * i);
@@ -42,11 +43,11 @@ class IndexArray {
 };
 
 struct GptIndexRequest {
-  int64_t first_document = 0, end_document = 0;   // the split's part of the file's sequences
-  std::optional<int64_t> num_samples;             // at least so many; nothing: exactly one epoch
-  int64_t sequence_length = 0;                    // a sample takes one token more
+  int64_t first_document = 0, end_document = 0;  // the split's part of the file's sequences
+  std::optional<int64_t> num_samples;            // at least so many; nothing: exactly one epoch
+  int64_t sequence_length = 0;                   // a sample takes one token more
   uint32_t seed = 0;
-  bool keep_last_partial = false;                 // a last, shorter sample is kept and padded
+  bool keep_last_partial = false;  // a last, shorter sample is kept and padded
 };
 
 // How many epochs and samples the request comes to, before anything is built.
@@ -54,8 +55,8 @@ struct GptIndexPlan {
   int64_t tokens_per_epoch = 0;
   int64_t num_epochs = 1;
   int64_t num_samples = 0;
-  int64_t samples_before_last_epoch = 0;   // read when separate_last_epoch
-  bool separate_last_epoch = false;        // the last epoch is shuffled apart from the others
+  int64_t samples_before_last_epoch = 0;  // read when separate_last_epoch
+  bool separate_last_epoch = false;       // the last epoch is shuffled apart from the others
 };
 
 // tokens_per_epoch: sum of the lengths of the split's documents; at least 1.
@@ -63,11 +64,12 @@ GptIndexPlan plan_gpt_index(const GptIndexRequest& request, int64_t tokens_per_e
 
 class GptIndex {
  public:
-  // lengths: of all sequences of the file. Cost: one pass over the documents of all epochs; 4 or 8 bytes for each document
-  // and shuffled sample, twice that for each sample start. Threads: none of its own.
+  // lengths: of all sequences of the file. Cost: one pass over the documents of all epochs; 4 or 8 bytes for each
+  // document and shuffled sample, twice that for each sample start. Threads: none of its own.
   static GptIndex build(std::span<const int32_t> lengths, const GptIndexRequest& request);
 
-  // The cache file: `key` is a text that says what the index was built from. Errors: not there, another key, wrong size.
+  // The cache file: `key` is a text that says what the index was built from. Errors: not there, another key, wrong
+  // size.
   static Result<GptIndex> load(const std::string& file, std::string_view key);
   void save(const std::string& file, std::string_view key) const;  // atomic; throws RunError
 
@@ -79,8 +81,8 @@ class GptIndex {
   GptIndex() = default;
   bool set_views(std::span<const std::byte> image);
 
-  std::shared_ptr<const void> storage_;      // a buffer or a memory map
-  std::span<const std::byte> image_;         // header and arrays, as in the cache file
+  std::shared_ptr<const void> storage_;  // a buffer or a memory map
+  std::span<const std::byte> image_;     // header and arrays, as in the cache file
 };
 
 }  // namespace primus::data

@@ -22,9 +22,10 @@ std::string dataset_key(const IndexedDataset& dataset) {
 }
 
 std::string index_key(const IndexedDataset& dataset, const GptIndexRequest& request) {
-  return fmt::format("gpt index 1\n{}\ndocuments {} {}\nsamples {}\nlength {}\nseed {}\nkeep last {}", dataset_key(dataset),
-                     request.first_document, request.end_document, request.num_samples.value_or(-1),
-                     request.sequence_length, request.seed, request.keep_last_partial);
+  return fmt::format("gpt index 1\n{}\ndocuments {} {}\nsamples {}\nlength {}\nseed {}\nkeep last {}",
+                     dataset_key(dataset), request.first_document, request.end_document,
+                     request.num_samples.value_or(-1), request.sequence_length, request.seed,
+                     request.keep_last_partial);
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
-// Keeps built sample indices, and the range of ids of a file, in a folder. Several jobs may build the same entry at once: each
-// writes under a name of its own and renames, so an entry is whole or absent. A folder that cannot be written, or an entry
-// that is damaged, only costs the time of building again.
+// Keeps built sample indices, and the range of ids of a file, in a folder. Several jobs may build the same entry at
+// once: each writes under a name of its own and renames, so an entry is whole or absent. A folder that cannot be
+// written, or an entry that is damaged, only costs the time of building again.
 #pragma once
 
 #include <cstdint>

@@ -1,9 +1,8 @@
 #include "primus/data/indexed_dataset.h"
 
 #include <algorithm>
-#include <limits>
-
 #include <fmt/format.h>
+#include <limits>
 
 #include "primus/base/check.h"
 #include "primus/base/strings.h"
@@ -14,23 +13,33 @@ namespace primus::data {
 int64_t size_bytes(TokenType type) {
   switch (type) {
     case TokenType::U8:
-    case TokenType::I8: return 1;
+    case TokenType::I8:
+      return 1;
     case TokenType::I16:
-    case TokenType::U16: return 2;
-    case TokenType::I32: return 4;
-    case TokenType::I64: return 8;
+    case TokenType::U16:
+      return 2;
+    case TokenType::I32:
+      return 4;
+    case TokenType::I64:
+      return 8;
   }
   PRIMUS_CHECK(false, "unknown token type");
 }
 
 std::string to_string(TokenType type) {
   switch (type) {
-    case TokenType::U8: return "uint8";
-    case TokenType::I8: return "int8";
-    case TokenType::I16: return "int16";
-    case TokenType::U16: return "uint16";
-    case TokenType::I32: return "int32";
-    case TokenType::I64: return "int64";
+    case TokenType::U8:
+      return "uint8";
+    case TokenType::I8:
+      return "int8";
+    case TokenType::I16:
+      return "int16";
+    case TokenType::U16:
+      return "uint16";
+    case TokenType::I32:
+      return "int32";
+    case TokenType::I64:
+      return "int64";
   }
   PRIMUS_CHECK(false, "unknown token type");
 }
@@ -39,8 +48,12 @@ TokenType token_type_for_vocab(int64_t vocab_size) {
   return vocab_size > 0 && vocab_size < 65500 ? TokenType::U16 : TokenType::I32;
 }
 
-fs::path idx_path(const std::string& prefix) { return prefix + ".idx"; }
-fs::path bin_path(const std::string& prefix) { return prefix + ".bin"; }
+fs::path idx_path(const std::string& prefix) {
+  return prefix + ".idx";
+}
+fs::path bin_path(const std::string& prefix) {
+  return prefix + ".bin";
+}
 
 namespace {
 
@@ -48,12 +61,18 @@ namespace {
 template <class F>
 auto with_token_type(TokenType type, F&& f) {
   switch (type) {
-    case TokenType::U8: return f(uint8_t{});
-    case TokenType::I8: return f(int8_t{});
-    case TokenType::I16: return f(int16_t{});
-    case TokenType::U16: return f(uint16_t{});
-    case TokenType::I32: return f(int32_t{});
-    case TokenType::I64: return f(int64_t{});
+    case TokenType::U8:
+      return f(uint8_t{});
+    case TokenType::I8:
+      return f(int8_t{});
+    case TokenType::I16:
+      return f(int16_t{});
+    case TokenType::U16:
+      return f(uint16_t{});
+    case TokenType::I32:
+      return f(int32_t{});
+    case TokenType::I64:
+      return f(int64_t{});
   }
   PRIMUS_CHECK(false, "unknown token type");
 }
@@ -72,7 +91,8 @@ Diagnostic missing_file(const std::string& prefix, const fs::path& path) {
     }
   }
   if (diagnostic.suggestion.empty()) {
-    diagnostic.suggestion = fmt::format("make it with: primus-cli data prepare --input TEXT --output-prefix {}", prefix);
+    diagnostic.suggestion =
+        fmt::format("make it with: primus-cli data prepare --input TEXT --output-prefix {}", prefix);
   }
   return diagnostic;
 }
@@ -104,8 +124,8 @@ Diagnostic IndexedDataset::broken(std::string message) const {
 }
 
 Status IndexedDataset::check() {
-  for (const auto part : {&IndexedDataset::check_header, &IndexedDataset::check_sequences,
-                          &IndexedDataset::check_documents}) {
+  for (const auto part :
+       {&IndexedDataset::check_header, &IndexedDataset::check_sequences, &IndexedDataset::check_documents}) {
     Status status = (this->*part)();
     if (!status) return status;
   }
@@ -133,8 +153,9 @@ Status IndexedDataset::check_header() {
   const auto type_code = load<uint8_t>(bytes + layout::kTypeAt);
   constexpr std::array<uint8_t, 6> kTokenTypes = {1, 2, 3, 4, 5, 8};
   if (std::find(kTokenTypes.begin(), kTokenTypes.end(), type_code) == kTokenTypes.end()) {
-    Diagnostic diagnostic = broken(type_code == 6 || type_code == 7 ? "the dataset holds floating-point numbers, not token ids"
-                                                                    : "the index has an unknown type code");
+    Diagnostic diagnostic =
+        broken(type_code == 6 || type_code == 7 ? "the dataset holds floating-point numbers, not token ids"
+                                                : "the index has an unknown type code");
     diagnostic.found = fmt::format("type code {}", type_code);
     diagnostic.expected = "1 (uint8), 2 (int8), 3 (int16), 4 (int32), 5 (int64) or 8 (uint16)";
     return diagnostic;

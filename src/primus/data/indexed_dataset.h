@@ -35,7 +35,8 @@ struct ForeignId {
   int64_t sequence = 0, offset = 0, id = 0;
 };
 
-// A read-only, memory-mapped dataset. Copyable views are not offered; share it with a shared_ptr. Threads: const is safe.
+// A read-only, memory-mapped dataset. Copyable views are not offered; share it with a shared_ptr. Threads: const is
+// safe.
 class IndexedDataset {
  public:
   // Errors: a missing or unreadable file; an .idx whose length, magic, version, type code, lengths, offsets or document

@@ -1,8 +1,7 @@
 #include "primus/data/indexed_dataset_writer.h"
 
-#include <limits>
-
 #include <fmt/format.h>
+#include <limits>
 
 #include "primus/base/check.h"
 #include "primus/base/error.h"
@@ -42,7 +41,8 @@ void IndexedDatasetWriter::add_document(std::span<const int32_t> tokens) {
   } else {
     for (const int32_t id : tokens) {
       if (id < 0 || id > std::numeric_limits<uint16_t>::max()) {
-        throw RunError(fmt::format("document {} holds the id {}, which a uint16 file cannot hold", num_sequences(), id));
+        throw RunError(
+            fmt::format("document {} holds the id {}, which a uint16 file cannot hold", num_sequences(), id));
       }
       buffer_.push_back(static_cast<std::byte>(id & 0xff));
       buffer_.push_back(static_cast<std::byte>(id >> 8));

@@ -1,10 +1,9 @@
 #include "primus/data/loader.h"
 
 #include <algorithm>
+#include <fmt/format.h>
 #include <limits>
 #include <map>
-
-#include <fmt/format.h>
 
 #include "primus/base/check.h"
 #include "primus/base/strings.h"
@@ -25,7 +24,9 @@ struct Part {
   std::pair<double, double> fraction = {0, 1};
 };
 
-std::string tokens_text(int64_t tokens) { return tokens == 1 ? "1 token" : format_thousands(tokens) + " tokens"; }
+std::string tokens_text(int64_t tokens) {
+  return tokens == 1 ? "1 token" : format_thousands(tokens) + " tokens";
+}
 
 class Opener {
  public:
@@ -68,7 +69,8 @@ class Opener {
     }
     const bool needs_eod = data_.reset_position_ids || data_.reset_attention_mask || data_.mask_loss_at_eod;
     if (needs_eod && eod_id_ < 0 && !data_.mock) {
-      Diagnostic diagnostic = error_at({}, "documents cannot be told apart: the tokenizer has no end-of-document token");
+      Diagnostic diagnostic =
+          error_at({}, "documents cannot be told apart: the tokenizer has no end-of-document token");
       diagnostic.found = fmt::format("reset_position_ids: {}, reset_attention_mask: {}, eod_mask_loss: {}",
                                      data_.reset_position_ids, data_.reset_attention_mask, data_.mask_loss_at_eod);
       diagnostic.suggestion = "set all three to false, or use a tokenizer with an end token";
@@ -95,9 +97,8 @@ class Opener {
     for (const Split split : kSplits) {
       if (sizes_[split] <= 0) continue;
       const DocumentRange range = documents_of(*fractions[static_cast<size_t>(split)], source->num_sequences());
-      datasets_[split] =
-          std::make_unique<GptDataset>(source, GptIndex::build(lengths, request(split, range, sizes_[split])),
-                                       data_.sequence_length, mask_rules());
+      datasets_[split] = std::make_unique<GptDataset>(
+          source, GptIndex::build(lengths, request(split, range, sizes_[split])), data_.sequence_length, mask_rules());
     }
   }
 
@@ -135,8 +136,8 @@ class Opener {
     for (const spec::DataFile& file : blend.files) {
       weights.push_back(file.weight);
       if (!weighted || file.weight > 0) continue;
-      findings_.push_back(error_at({}, fmt::format("the weight of '{}' is {}; weights are above 0", file.prefix,
-                                                   format_double(file.weight))));
+      findings_.push_back(error_at(
+          {}, fmt::format("the weight of '{}' is {}; weights are above 0", file.prefix, format_double(file.weight))));
       return;
     }
     if (weighted) weights = normalised(weights);
@@ -152,8 +153,8 @@ class Opener {
     datasets_[split] = single ? std::move(parts.front()) : blended(std::move(parts), weights, weighted, wanted);
   }
 
-  std::unique_ptr<DataSet> blended(std::vector<std::unique_ptr<DataSet>> parts, std::vector<double> weights, bool weighted,
-                                   int64_t wanted) {
+  std::unique_ptr<DataSet> blended(std::vector<std::unique_ptr<DataSet>> parts, std::vector<double> weights,
+                                   bool weighted, int64_t wanted) {
     int64_t size = 0;
     if (weighted) {
       for (const double weight : weights) size += blend_target(wanted, weight);
@@ -165,7 +166,8 @@ class Opener {
     BlendOrder order(normalised(weights), size);
     for (size_t i = 0; i < parts.size(); ++i) {
       if (order.taken(static_cast<int32_t>(i)) <= parts[i]->size()) continue;
-      Diagnostic diagnostic = error_at({parts[i]->files().front()}, "the blend asks this file for more samples than it has");
+      Diagnostic diagnostic =
+          error_at({parts[i]->files().front()}, "the blend asks this file for more samples than it has");
       diagnostic.found = fmt::format("{} samples for a share of {}", parts[i]->size(), format_double(weights[i]));
       diagnostic.expected = fmt::format("{} samples", order.taken(static_cast<int32_t>(i)));
       findings_.push_back(std::move(diagnostic));
@@ -195,10 +197,11 @@ class Opener {
     const GptIndexRequest wanted = request(split, range, num_samples);
     const int64_t least = wanted.keep_last_partial ? 2 : data_.sequence_length + 1;
     if (tokens < least) {
-      Diagnostic diagnostic = error_at({part.prefix}, fmt::format("the {} data is shorter than one sample", to_string(split)));
+      Diagnostic diagnostic =
+          error_at({part.prefix}, fmt::format("the {} data is shorter than one sample", to_string(split)));
       diagnostic.found = fmt::format("{} in {} documents", tokens_text(tokens), range.end - range.begin);
-      diagnostic.expected = fmt::format("at least {}: a sample of seq_length {} and the token after it", tokens_text(least),
-                                        data_.sequence_length);
+      diagnostic.expected = fmt::format("at least {}: a sample of seq_length {} and the token after it",
+                                        tokens_text(least), data_.sequence_length);
       diagnostic.suggestion = "use more data or a shorter seq_length";
       return refuse(split, std::move(diagnostic));
     }
@@ -228,11 +231,11 @@ class Opener {
     if (always_fits) return true;
     const IdRange range = cache_.id_range(dataset);
     if (range.min >= 0 && range.max < vocab_size_) return true;
-    Diagnostic diagnostic =
-        error_at({bin_path(dataset.prefix()).string()}, "the data holds a token id that the model's vocabulary does not have");
+    Diagnostic diagnostic = error_at({bin_path(dataset.prefix()).string()},
+                                     "the data holds a token id that the model's vocabulary does not have");
     if (const std::optional<ForeignId> where = dataset.first_foreign_id(vocab_size_)) {
-      diagnostic.found = fmt::format("id {} at token {} of document {}; ids of the file: {} to {}", where->id, where->offset,
-                                     where->sequence, range.min, range.max);
+      diagnostic.found = fmt::format("id {} at token {} of document {}; ids of the file: {} to {}", where->id,
+                                     where->offset, where->sequence, range.min, range.max);
     }
     diagnostic.expected = fmt::format("ids from 0 to {} (vocabulary of {})", vocab_size_ - 1, vocab_size_);
     diagnostic.suggestion = fmt::format(
@@ -250,9 +253,10 @@ class Opener {
     }
     diagnostic.expected = "every split that is used gets at least one document";
     diagnostic.suggestion = split == Split::Train ? "give training a larger part of `split`"
-                                                  : fmt::format("give {} a larger part of `split`, own files with "
-                                                                "{}_data_path, or set eval_iters: 0",
-                                                                to_string(split), to_string(split));
+                                                  : fmt::format(
+                                                        "give {} a larger part of `split`, own files with "
+                                                        "{}_data_path, or set eval_iters: 0",
+                                                        to_string(split), to_string(split));
     return diagnostic;
   }
 
@@ -306,7 +310,9 @@ class Opener {
 
 }  // namespace
 
-int64_t SplitSizes::operator[](Split split) const { return std::array{train, valid, test}[static_cast<size_t>(split)]; }
+int64_t SplitSizes::operator[](Split split) const {
+  return std::array{train, valid, test}[static_cast<size_t>(split)];
+}
 
 std::unique_ptr<DataSet>& Datasets::operator[](Split split) {
   return *std::array{&train, &valid, &test}[static_cast<size_t>(split)];

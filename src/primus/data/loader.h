@@ -22,8 +22,8 @@ struct SplitSizes {
 // Samples that all steps of the run consume, batch ramp-up included.
 int64_t train_samples(const spec::RunSpec& run);
 
-// Megatron's sizes: train = steps * global batch (or the samples of a ramp-up), valid = (steps / interval + 1) * batches
-// of a round * global batch, test = batches of a round * global batch.
+// Megatron's sizes: train = steps * global batch (or the samples of a ramp-up), valid = (steps / interval + 1) *
+// batches of a round * global batch, test = batches of a round * global batch.
 SplitSizes split_sizes(const spec::RunSpec& run, int64_t train_samples);
 
 struct Datasets {
@@ -32,15 +32,15 @@ struct Datasets {
 };
 
 struct OpenOptions {
-  bool require_test = false;      // an empty test split is an error, not a warning
-  bool check_enough = true;       // refuse a `single` order that ends before the samples wanted
+  bool require_test = false;  // an empty test split is an error, not a warning
+  bool check_enough = true;   // refuse a `single` order that ends before the samples wanted
 };
 
 // Opens every file, checks it, and builds (or takes from the cache) the sample indices.
 // eod_id: -1 when the tokenizer has no end-of-document token. vocab_size: ids that the model accepts.
 // Warnings in the result: an empty test split, an index cache that cannot be written.
-// Errors (all files together): missing or damaged files, an empty file or split, fewer tokens than one sample, an id of the
-// data that the model's vocabulary does not have, mask rules without an end token, a bad split, seed or weight.
+// Errors (all files together): missing or damaged files, an empty file or split, fewer tokens than one sample, an id of
+// the data that the model's vocabulary does not have, mask rules without an end token, a bad split, seed or weight.
 Result<Datasets> open_datasets(const spec::RunSpec& run, int64_t eod_id, int64_t vocab_size, const SplitSizes& sizes,
                                const OpenOptions& options = {});
 

@@ -43,7 +43,9 @@ std::vector<uint32_t> torch_randperm(int64_t n, uint64_t seed) {
 
 namespace {
 
-uint32_t xor_shift16(uint32_t value) { return value ^ value >> 16; }
+uint32_t xor_shift16(uint32_t value) {
+  return value ^ value >> 16;
+}
 
 // numpy.random.SeedSequence(seed).generate_state(8), for an entropy of one word.
 std::array<uint32_t, 8> seed_words(uint32_t seed) {

@@ -3,10 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <deque>
+#include <fmt/format.h>
 #include <future>
 #include <thread>
-
-#include <fmt/format.h>
 
 #include "primus/base/error.h"
 #include "primus/base/fs.h"
@@ -23,7 +22,7 @@ namespace {
 
 struct Piece {
   std::string text;
-  size_t input = 0;      // file and line where it starts
+  size_t input = 0;  // file and line where it starts
   int64_t line = 1;
   bool complete = true;  // the document ends here
 };
@@ -124,7 +123,8 @@ class Preparation {
     shards_.push_back(std::move(shard));
   }
 
-  // Names a shard by what it holds and how it is encoded, so that one of an earlier try is used only when it is the same.
+  // Names a shard by what it holds and how it is encoded, so that one of an earlier try is used only when it is the
+  // same.
   std::string shard_name(const Shard& shard) const {
     uint64_t hash = fnv1a64(fmt::format("shard 1|{}|{}|{}|{}|{}", tokenizer_.kind(), tokenizer_.vocab_size(),
                                         tokenizer_.source(), options_.append_eod, options_.special_as_text));
@@ -163,7 +163,8 @@ class Preparation {
       if (!ids.empty()) writer.add_document(ids);
     }
     writer.close();
-    write_file_atomic(marker, dump_json({{"empty", result.empty_documents}, {"special", result.documents_with_special}}));
+    write_file_atomic(marker,
+                      dump_json({{"empty", result.empty_documents}, {"special", result.documents_with_special}}));
     return result;
   }
 
@@ -187,7 +188,8 @@ class Preparation {
       ++result.documents_with_special;
     }
     if (boundary.before_by_default) ids.insert(ids.begin(), boundary.before.begin(), boundary.before.end());
-    if (boundary.after_by_default && piece.complete) ids.insert(ids.end(), boundary.after.begin(), boundary.after.end());
+    if (boundary.after_by_default && piece.complete)
+      ids.insert(ids.end(), boundary.after.begin(), boundary.after.end());
     if (options_.append_eod && piece.complete) ids.push_back(*tokenizer_.special().eod);
   }
 
@@ -202,7 +204,8 @@ class Preparation {
     }
     for (size_t i = 0; i < writers.size(); ++i) {
       if (writers[i]->num_tokens() > 0) continue;
-      Diagnostic diagnostic = error_at({options_.corpus.inputs.front()}, fmt::format("the text gives no tokens for '{}'", prefixes_[i]));
+      Diagnostic diagnostic =
+          error_at({options_.corpus.inputs.front()}, fmt::format("the text gives no tokens for '{}'", prefixes_[i]));
       diagnostic.found = fmt::format("{} empty documents", report_.empty_documents);
       diagnostic.suggestion = i == 0 ? "give more text" : "give more text, or a larger part for validation";
       throw InputError(diagnostic);

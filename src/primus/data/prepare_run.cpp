@@ -37,7 +37,8 @@ class RunPreparation {
  public:
   RunPreparation(const spec::RunSpec& run, Logger& log, const PrepareRunOptions& options)
       : run_(run), wanted_(*run.data.prepare), log_(log), run_options_(options) {
-    options_.corpus = {wanted_.inputs, parse_document_unit(wanted_.document).value_or(DocumentUnit::File), wanted_.json_key};
+    options_.corpus = {wanted_.inputs, parse_document_unit(wanted_.document).value_or(DocumentUnit::File),
+                       wanted_.json_key};
     options_.valid_fraction = wanted_.valid_fraction;
     options_.num_threads = options.num_threads;
     options_.stop_requested = options.stop_requested;
@@ -72,8 +73,9 @@ class RunPreparation {
     const spec::DataBlend& train = run_.data.train.empty() ? run_.data.blend : run_.data.train;
     Diagnostics findings;
     if (train.files.size() != 1) {
-      findings.push_back(cannot_make(fmt::format("prepare_data makes one training file, {} are given", train.files.size()),
-                                     "give one path in train_data_path (or data_path)"));
+      findings.push_back(
+          cannot_make(fmt::format("prepare_data makes one training file, {} are given", train.files.size()),
+                      "give one path in train_data_path (or data_path)"));
     } else {
       options_.output_prefix = train.files.front().prefix;
     }
@@ -130,7 +132,8 @@ class RunPreparation {
     // Without the text there is nothing to compare with, and nothing to prepare again from.
     if (made_from && has_errors(check_inputs(options_.corpus))) return true;
     if (made_from && *made_from == record(tokenizer_file)) return true;
-    if (!said_again_) log_.info(fmt::format("'{}' was prepared from something else: preparing it again", options_.output_prefix));
+    if (!said_again_)
+      log_.info(fmt::format("'{}' was prepared from something else: preparing it again", options_.output_prefix));
     said_again_ = true;
     return false;
   }
@@ -150,7 +153,8 @@ class RunPreparation {
     } catch (const InputError& error) {
       return error.diagnostics();
     }
-    if (options_.stop_requested && options_.stop_requested()) return error_at({}, "stopped before the tokenizer was trained");
+    if (options_.stop_requested && options_.stop_requested())
+      return error_at({}, "stopped before the tokenizer was trained");
     const Result<tokenizer::TrainedBpe> trained = trainer.train();
     if (!trained) return trained.diagnostics();
     write_file_atomic(file, trained->to_json());

@@ -1,10 +1,9 @@
 #include "primus/data/sample_order.h"
 
+#include <fmt/format.h>
 #include <limits>
 #include <numeric>
 #include <utility>
-
-#include <fmt/format.h>
 
 #include "primus/base/check.h"
 #include "primus/data/numpy_random.h"
@@ -35,9 +34,8 @@ Result<SampleOrder> SampleOrder::make(int64_t num_samples, const OrderRule& rule
   if (order.pass_length_ == 0) {
     Diagnostic diagnostic = error_at({}, "the data set is smaller than one micro batch on every data-parallel rank");
     diagnostic.found = fmt::format("{} samples", num_samples);
-    diagnostic.expected =
-        fmt::format("at least {} (micro batch {} x {} ranks)", rule.micro_batch_size * rule.num_ranks,
-                    rule.micro_batch_size, rule.num_ranks);
+    diagnostic.expected = fmt::format("at least {} (micro batch {} x {} ranks)", rule.micro_batch_size * rule.num_ranks,
+                                      rule.micro_batch_size, rule.num_ranks);
     diagnostic.suggestion = "use more data, a shorter sequence, a smaller micro_batch_size or fewer ranks";
     return diagnostic;
   }
@@ -50,14 +48,17 @@ Result<SampleOrder> SampleOrder::make(int64_t num_samples, const OrderRule& rule
   return order;
 }
 
-int64_t SampleOrder::num_positions() const { return rule_.order == LoaderOrder::Single ? pass_length_ : -1; }
+int64_t SampleOrder::num_positions() const {
+  return rule_.order == LoaderOrder::Single ? pass_length_ : -1;
+}
 
 int64_t SampleOrder::permutation_size() const {
   if (rule_.shard_per_rank) return pass_length_ / rule_.num_ranks;
   return num_samples_ / rule_.micro_batch_size * rule_.micro_batch_size;
 }
 
-// The place within a pass belongs to round place / (micro batch * ranks), there to one rank and one slot of its micro batch.
+// The place within a pass belongs to round place / (micro batch * ranks), there to one rank and one slot of its micro
+// batch.
 int64_t SampleOrder::index_in_pass(const std::vector<uint32_t>& permutation, int64_t place) const {
   const int64_t micro_batch = rule_.micro_batch_size;
   const int64_t round = place / (micro_batch * rule_.num_ranks), within = place % (micro_batch * rule_.num_ranks);

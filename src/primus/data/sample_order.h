@@ -11,15 +11,15 @@
 
 namespace primus::data {
 
-// `Single` takes the samples in order, once. `Cyclic` goes through them in passes, each in its own random order; the last
-// N % (micro batch * ranks) samples of a pass are left out. Megatron's cyclic order depends on micro batch and number of
-// data-parallel ranks; they are fixed here apart from the layout that trains, so that a run can be continued on another
-// layout in the order it was started with (and with ranks = 1 every layout sees the same order).
+// `Single` takes the samples in order, once. `Cyclic` goes through them in passes, each in its own random order; the
+// last N % (micro batch * ranks) samples of a pass are left out. Megatron's cyclic order depends on micro batch and
+// number of data-parallel ranks; they are fixed here apart from the layout that trains, so that a run can be continued
+// on another layout in the order it was started with (and with ranks = 1 every layout sees the same order).
 struct OrderRule {
   spec::LoaderOrder order = spec::LoaderOrder::Single;
-  bool shard_per_rank = true;       // Cyclic: every rank walks its own contiguous part of the data set
+  bool shard_per_rank = true;  // Cyclic: every rank walks its own contiguous part of the data set
   int64_t micro_batch_size = 1;
-  int64_t num_ranks = 1;            // data-parallel ranks
+  int64_t num_ranks = 1;  // data-parallel ranks
   bool operator==(const OrderRule&) const = default;
 };
 
@@ -36,8 +36,9 @@ class SampleOrder {
   // Samples of one pass (Single: all).
   int64_t pass_length() const { return pass_length_; }
 
-  // Data set indices of the positions [consumed, consumed + count) of the run. Positions count from the start of training;
-  // consumed + count <= num_positions() where that is not -1. Threads: safe. Cost: one permutation when a pass begins.
+  // Data set indices of the positions [consumed, consumed + count) of the run. Positions count from the start of
+  // training; consumed + count <= num_positions() where that is not -1. Threads: safe. Cost: one permutation when a
+  // pass begins.
   std::vector<int64_t> indices(int64_t consumed, int64_t count) const;
 
   // Indices of one micro batch. A global batch that starts after `consumed` samples is cut into rounds of

@@ -29,6 +29,8 @@ class SingleRankGroup : public Group {
 
 }  // namespace
 
-std::unique_ptr<Group> single_rank_group(std::string name) { return std::make_unique<SingleRankGroup>(std::move(name)); }
+std::unique_ptr<Group> single_rank_group(std::string name) {
+  return std::make_unique<SingleRankGroup>(std::move(name));
+}
 
 }  // namespace primus::dist

@@ -2,7 +2,6 @@
 
 #include <ATen/ops/_scaled_dot_product_flash_attention_for_cpu.h>
 #include <ATen/ops/_scaled_dot_product_flash_attention_for_cpu_backward.h>
-
 #include <chrono>
 #include <cmath>
 
@@ -28,8 +27,9 @@ bool fits_torch(const at::Tensor& q, const at::Tensor& k, const AttentionOptions
 }
 
 void check_inputs(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const AttentionOptions& options) {
-  PRIMUS_CHECK(q.dim() == 4 && k.dim() == 4 && v.sizes() == k.sizes() && k.size(0) == q.size(0) && k.size(3) == q.size(3),
-               "attention: q [B, T, H, D] and k, v [B, S, G, D] do not fit");
+  PRIMUS_CHECK(
+      q.dim() == 4 && k.dim() == 4 && v.sizes() == k.sizes() && k.size(0) == q.size(0) && k.size(3) == q.size(3),
+      "attention: q [B, T, H, D] and k, v [B, S, G, D] do not fit");
   PRIMUS_CHECK(k.size(2) > 0 && q.size(2) % k.size(2) == 0, "attention: heads must be a multiple of key/value heads");
   PRIMUS_CHECK(q.scalar_type() == k.scalar_type() && q.scalar_type() == v.scalar_type(), "attention: dtypes differ");
   if (options.document_start.defined()) {
@@ -42,7 +42,9 @@ void check_inputs(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
                "attention: dropout needs 0 <= p < 1 and a keep function");
 }
 
-at::Tensor rows_contiguous(const at::Tensor& t) { return t.stride(-1) == 1 || t.size(-1) == 1 ? t : t.contiguous(); }
+at::Tensor rows_contiguous(const at::Tensor& t) {
+  return t.stride(-1) == 1 || t.size(-1) == 1 ? t : t.contiguous();
+}
 
 std::optional<double> torch_scale(const AttentionOptions& options) {
   return options.softmax_scale != 0 ? std::optional<double>(options.softmax_scale) : std::nullopt;
@@ -62,14 +64,15 @@ at::Tensor sum_groups(const at::Tensor& grad_bhsd, int64_t num_groups) {
 
 std::tuple<at::Tensor, at::Tensor> forward_torch(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
                                                  const AttentionOptions& options) {
-  const auto [out, lse] = at::_scaled_dot_product_flash_attention_for_cpu(
-      q.transpose(1, 2), heads_of(k, q.size(2)), heads_of(v, q.size(2)), 0.0, options.causal, std::nullopt,
-      torch_scale(options));
+  const auto [out, lse] =
+      at::_scaled_dot_product_flash_attention_for_cpu(q.transpose(1, 2), heads_of(k, q.size(2)), heads_of(v, q.size(2)),
+                                                      0.0, options.causal, std::nullopt, torch_scale(options));
   return {out.transpose(1, 2).contiguous(), lse.contiguous()};
 }
 
 void backward_torch(const at::Tensor& dout, const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
-                    const at::Tensor& out, const at::Tensor& lse, const AttentionOptions& options, AttentionGrads& into) {
+                    const at::Tensor& out, const at::Tensor& lse, const AttentionOptions& options,
+                    AttentionGrads& into) {
   const auto [dq, dk, dv] = at::_scaled_dot_product_flash_attention_for_cpu_backward(
       dout.transpose(1, 2), q.transpose(1, 2), heads_of(k, q.size(2)), heads_of(v, q.size(2)), out.transpose(1, 2), lse,
       0.0, options.causal, std::nullopt, torch_scale(options));
@@ -80,9 +83,12 @@ void backward_torch(const at::Tensor& dout, const at::Tensor& q, const at::Tenso
 
 std::string_view name_of(AttentionMethod method) {
   switch (method) {
-    case AttentionMethod::Tiled: return "tiled";
-    case AttentionMethod::TiledFloat32: return "tiled_float32";
-    case AttentionMethod::Torch: return "torch";
+    case AttentionMethod::Tiled:
+      return "tiled";
+    case AttentionMethod::TiledFloat32:
+      return "tiled_float32";
+    case AttentionMethod::Torch:
+      return "torch";
   }
   return "?";
 }
@@ -111,7 +117,8 @@ Result<AttentionRoute> AttentionRoute::parse(std::string_view text) {
   AttentionRoute route;
   int num_read = 0;
   for (const std::string& part : split(text, ',')) {
-    for (const AttentionMethod method : {AttentionMethod::Tiled, AttentionMethod::TiledFloat32, AttentionMethod::Torch}) {
+    for (const AttentionMethod method :
+         {AttentionMethod::Tiled, AttentionMethod::TiledFloat32, AttentionMethod::Torch}) {
       if (part == "f32=" + std::string(name_of(method))) route.f32 = method, ++num_read;
       if (part == "bf16=" + std::string(name_of(method))) route.bf16 = method, ++num_read;
     }
@@ -143,8 +150,9 @@ AttentionRoute choose_attention_route() {
   return route;
 }
 
-std::tuple<at::Tensor, at::Tensor> attention_forward(const AttentionRoute& route, const at::Tensor& q, const at::Tensor& k,
-                                                     const at::Tensor& v, const AttentionOptions& options) {
+std::tuple<at::Tensor, at::Tensor> attention_forward(const AttentionRoute& route, const at::Tensor& q,
+                                                     const at::Tensor& k, const at::Tensor& v,
+                                                     const AttentionOptions& options) {
   check_inputs(q, k, v, options);
   const at::ScalarType dtype = q.scalar_type();
   if (dtype == at::kDouble) return attention_forward_reference(q, k, v, options);
@@ -156,14 +164,14 @@ std::tuple<at::Tensor, at::Tensor> attention_forward(const AttentionRoute& route
   if (method == AttentionMethod::Torch && fits_torch(q, k, options)) return forward_torch(q, k, v, options);
   at::Tensor out = at::empty({q.size(0), q.size(1), q.size(2), q.size(3)}, q.options());
   at::Tensor lse = at::empty({q.size(0), q.size(2), q.size(1)}, q.options().dtype(at::kFloat));
-  attention_forward_tiled(tiles_for(dtype, method), rows_contiguous(q), rows_contiguous(k), rows_contiguous(v), options, out,
-                          lse);
+  attention_forward_tiled(tiles_for(dtype, method), rows_contiguous(q), rows_contiguous(k), rows_contiguous(v), options,
+                          out, lse);
   return {out, lse};
 }
 
 AttentionGrads attention_backward(const AttentionRoute& route, const at::Tensor& dout, const at::Tensor& q,
-                                  const at::Tensor& k, const at::Tensor& v, const at::Tensor& out, const at::Tensor& lse,
-                                  const AttentionOptions& options, AttentionGrads into) {
+                                  const at::Tensor& k, const at::Tensor& v, const at::Tensor& out,
+                                  const at::Tensor& lse, const AttentionOptions& options, AttentionGrads into) {
   check_inputs(q, k, v, options);
   PRIMUS_CHECK(dout.sizes() == q.sizes() && out.sizes() == q.sizes(), "attention: dout and out must have q's shape");
   const at::ScalarType dtype = q.scalar_type();
@@ -173,9 +181,9 @@ AttentionGrads attention_backward(const AttentionRoute& route, const at::Tensor&
   if (!grads.dv.defined()) grads.dv = at::empty(v.sizes(), v.options());
   if (dtype == at::kDouble || dtype == at::kHalf) {
     const auto wide = [&](const at::Tensor& t) { return dtype == at::kHalf ? t.to(at::kFloat) : t; };
-    const AttentionGrads exact =
-        dtype == at::kDouble ? attention_backward_reference(dout, q, k, v, options)
-                             : attention_backward(route, wide(dout), wide(q), wide(k), wide(v), wide(out), lse, options);
+    const AttentionGrads exact = dtype == at::kDouble ? attention_backward_reference(dout, q, k, v, options)
+                                                      : attention_backward(route, wide(dout), wide(q), wide(k), wide(v),
+                                                                           wide(out), lse, options);
     grads.dq.copy_(exact.dq), grads.dk.copy_(exact.dk), grads.dv.copy_(exact.dv);
     return grads;
   }

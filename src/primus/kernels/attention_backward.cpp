@@ -1,5 +1,6 @@
-// Backward pass over tiles. One task owns one head (or an interleaved share of its key tiles, when there are few heads) and
-// walks key tiles outside, query tiles inside. The number of shares depends on the shape only: equal bits for any team.
+// Backward pass over tiles. One task owns one head (or an interleaved share of its key tiles, when there are few heads)
+// and walks key tiles outside, query tiles inside. The number of shares depends on the shape only: equal bits for any
+// team.
 #include <cmath>
 
 #include "primus/kernels/attention_pack.h"
@@ -64,7 +65,8 @@ struct Inputs {
   const at::Tensor &dout, &q, &k, &v, &out, &lse;
 };
 
-// f32 sums that leave the tasks. dk, dv: one [key tiles x kKeys, d_lanes] a query head. dq: one [query tile][d][queries] a task.
+// f32 sums that leave the tasks. dk, dv: one [key tiles x kKeys, d_lanes] a query head. dq: one [query
+// tile][d][queries] a task.
 struct Partials {
   at::Tensor dk, dv, dq;
   int64_t kv_size, dq_size;
@@ -143,17 +145,9 @@ struct HeadShare {
                     false);
     kernels.product(w.v_rows, depth, w.dout_lanes + i * w.lanes_tile, kQueries, w.dprobabilities, kQueries, keys,
                     kQueries, depth, false);
-    tile::BackwardStep step{w.scores,
-                            w.dprobabilities,
-                            keys,
-                            s.scale,
-                            {},
-                            nullptr,
-                            w.lse2 + i * kQueries,
-                            w.delta + i * kQueries,
-                            w.p_rows,
-                            w.ds_rows,
-                            w.ds_pairs};
+    tile::BackwardStep step{
+        w.scores, w.dprobabilities, keys,      s.scale, {}, nullptr, w.lse2 + i * kQueries, w.delta + i * kQueries,
+        w.p_rows, w.ds_rows,        w.ds_pairs};
     if (!bounds.sees_all(first_key, count)) step.mask = tile_mask(visible, b, i, first_key);
     if (options.dropout.p > 0) {
       const int64_t queries = std::min<int64_t>(kQueries, s.t - i * kQueries);
@@ -224,7 +218,9 @@ void write_dkv(const AttentionShape& s, const Partials& partials, const Attentio
     const int64_t j = task % s.key_tiles, g = task / s.key_tiles % s.g, b = task / s.key_tiles / s.g;
     const int64_t head = b * s.h + g * ratio, rows = std::min<int64_t>(kKeys, s.s - j * kKeys);
     for (const bool is_k : {true, false}) {
-      const auto sums = [&](int64_t r) { return is_k ? partials.dk_tile(s, head + r, j) : partials.dv_tile(s, head + r, j); };
+      const auto sums = [&](int64_t r) {
+        return is_k ? partials.dk_tile(s, head + r, j) : partials.dv_tile(s, head + r, j);
+      };
       float* total = sums(0);
       for (int64_t r = 1; r < ratio; ++r) simd::run_best<AddInto>(total, sums(r), rows * s.d_lanes);
       const HeadRows<Element> to = mutable_head_rows<Element>(is_k ? grads.dk : grads.dv, b, g);

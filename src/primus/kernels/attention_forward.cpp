@@ -13,10 +13,19 @@ using tile::Word;
 
 AttentionShape::AttentionShape(const at::Tensor& q, const at::Tensor& k, const AttentionOptions& options,
                                int64_t words_hold)
-    : b(q.size(0)), t(q.size(1)), s(k.size(1)), h(q.size(2)), g(k.size(2)), d(q.size(3)),
-      query_tiles((t + kQueries - 1) / kQueries), key_tiles((s + kKeys - 1) / kKeys), d_lanes((d + 15) / 16 * 16),
-      d_words((d + words_hold - 1) / words_hold), per_word(words_hold),
-      scale(static_cast<float>(options.softmax_scale != 0 ? options.softmax_scale : 1.0 / std::sqrt(static_cast<double>(d)))) {}
+    : b(q.size(0)),
+      t(q.size(1)),
+      s(k.size(1)),
+      h(q.size(2)),
+      g(k.size(2)),
+      d(q.size(3)),
+      query_tiles((t + kQueries - 1) / kQueries),
+      key_tiles((s + kKeys - 1) / kKeys),
+      d_lanes((d + 15) / 16 * 16),
+      d_words((d + words_hold - 1) / words_hold),
+      per_word(words_hold),
+      scale(static_cast<float>(options.softmax_scale != 0 ? options.softmax_scale
+                                                          : 1.0 / std::sqrt(static_cast<double>(d)))) {}
 
 VisibleKeys visible_keys(const AttentionOptions& options, int64_t num_batch, int64_t num_queries, int64_t num_keys) {
   const bool documents = options.document_start.defined();
@@ -125,8 +134,8 @@ struct QueryTile {
       if (bounds.sees_none(first_key, count)) continue;
       kernels.product(keys.k_tile(s, b, g, j), s.d_words, w.q_lanes, kQueries, w.scores, kQueries,
                       static_cast<int>(count), kQueries, static_cast<int>(s.d_words), false);
-      tile::ForwardStep step{w.scores, static_cast<int>(count), s.scale * 1.44269504f, {}, nullptr,
-                             w.max,    w.sum,                   w.out, static_cast<int>(s.d), w.probabilities};
+      tile::ForwardStep step{w.scores, static_cast<int>(count), s.scale * 1.44269504f, {}, nullptr, w.max, w.sum,
+                             w.out,    static_cast<int>(s.d),   w.probabilities};
       if (!bounds.sees_all(first_key, count)) step.mask = tile_mask(visible, b, i, first_key);
       if (options.dropout.p > 0) {
         fill_keep_scale(options.dropout, b, h, first_query, queries, first_key, count, w.keep);
@@ -176,8 +185,8 @@ void forward(const tile::Kernels& kernels, const at::Tensor& q, const at::Tensor
 
 }  // namespace
 
-void attention_forward_tiled(const tile::Kernels& kernels, const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
-                             const AttentionOptions& options, at::Tensor out, at::Tensor lse) {
+void attention_forward_tiled(const tile::Kernels& kernels, const at::Tensor& q, const at::Tensor& k,
+                             const at::Tensor& v, const AttentionOptions& options, at::Tensor out, at::Tensor lse) {
   if (q.scalar_type() == at::kBFloat16) {
     forward<simd::Bf16>(kernels, q, k, v, options, out, lse);
   } else {

@@ -10,8 +10,8 @@ namespace {
 struct Problem {
   at::Tensor q, k, v;  // f64 [B, H, T or S, D], keys repeated for every head of their group
   double scale;
-  at::Tensor seen;     // f64 [B, T, S] 1 or 0
-  at::Tensor keep;     // f64 [B, H, T, S]: dropout factors
+  at::Tensor seen;  // f64 [B, T, S] 1 or 0
+  at::Tensor keep;  // f64 [B, H, T, S]: dropout factors
 };
 
 at::Tensor heads(const at::Tensor& t, int64_t num_heads) {
@@ -56,8 +56,13 @@ at::Tensor keep_factors(int64_t num_batch, int64_t num_heads, int64_t t, int64_t
 
 Problem problem(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const AttentionOptions& options) {
   const int64_t b = q.size(0), t = q.size(1), h = q.size(2), s = k.size(1);
-  const double scale = options.softmax_scale != 0 ? options.softmax_scale : 1 / std::sqrt(static_cast<double>(q.size(3)));
-  return {heads(q, h), heads(k, h), heads(v, h), scale, seen_keys(b, t, s, options),
+  const double scale =
+      options.softmax_scale != 0 ? options.softmax_scale : 1 / std::sqrt(static_cast<double>(q.size(3)));
+  return {heads(q, h),
+          heads(k, h),
+          heads(v, h),
+          scale,
+          seen_keys(b, t, s, options),
           keep_factors(b, h, t, s, options.dropout)};
 }
 
@@ -68,7 +73,9 @@ at::Tensor scores(const Problem& p) {
 }
 
 // softmax over keys; a query that sees nothing has no probability anywhere.
-at::Tensor probabilities(const at::Tensor& s) { return at::softmax(s, -1).nan_to_num(0.0); }
+at::Tensor probabilities(const at::Tensor& s) {
+  return at::softmax(s, -1).nan_to_num(0.0);
+}
 
 at::Tensor group_sums(const at::Tensor& grad, const at::Tensor& like) {  // [B, H, S, D] to [B, S, G, D]
   const int64_t g = like.size(2);

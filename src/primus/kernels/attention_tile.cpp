@@ -12,8 +12,12 @@ namespace {
 
 constexpr float kMinusInfinity = -std::numeric_limits<float>::infinity();
 
-const float* as_floats(const Word* words) { return reinterpret_cast<const float*>(words); }
-float* as_floats(Word* words) { return reinterpret_cast<float*>(words); }
+const float* as_floats(const Word* words) {
+  return reinterpret_cast<const float*>(words);
+}
+float* as_floats(Word* words) {
+  return reinterpret_cast<float*>(words);
+}
 
 bool visible(const Mask& mask, int key, int lane) {
   if (mask.low == nullptr) return true;

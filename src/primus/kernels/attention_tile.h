@@ -1,6 +1,6 @@
-// Internal to attention: the inner loops on one tile, as a table chosen by CPU and dtype. A *word* is 32 bits: one float, or
-// two neighbouring bf16 along the summed dim (the unit of vdpbf16ps). Tiles are kQueries queries wide (vector lanes) and up
-// to kKeys keys high.
+// Internal to attention: the inner loops on one tile, as a table chosen by CPU and dtype. A *word* is 32 bits: one
+// float, or two neighbouring bf16 along the summed dim (the unit of vdpbf16ps). Tiles are kQueries queries wide (vector
+// lanes) and up to kKeys keys high.
 #pragma once
 
 #include <cstdint>
@@ -20,30 +20,30 @@ struct Mask {
 };
 
 struct ForwardStep {
-  float* scores;            // [keys, kQueries] raw products; destroyed
-  int keys;                 // rows in use; the rest of the last word is treated as masked
-  float scale;              // softmax scale x log2(e)
+  float* scores;  // [keys, kQueries] raw products; destroyed
+  int keys;       // rows in use; the rest of the last word is treated as masked
+  float scale;    // softmax scale x log2(e)
   Mask mask;
   const float* keep_scale;  // [keys, kQueries] dropout factors, or null
   float* max;               // [kQueries] running maximum of scale x score
   float* sum;               // [kQueries] running sum
   float* out;               // [rows, kQueries] accumulated output, rescaled when a maximum grows
   int out_rows;
-  Word* probabilities;      // [key words, kQueries]
+  Word* probabilities;  // [key words, kQueries]
 };
 
 struct BackwardStep {
-  float* scores;            // [keys, kQueries] raw products q.k
-  float* dprobabilities;    // [keys, kQueries] raw products dout.v
+  float* scores;          // [keys, kQueries] raw products q.k
+  float* dprobabilities;  // [keys, kQueries] raw products dout.v
   int keys;
-  float scale;              // softmax scale
+  float scale;  // softmax scale
   Mask mask;
   const float* keep_scale;
-  const float* lse2;        // [kQueries] log2 of the sum of exp
-  const float* delta;       // [kQueries] sum over d of dout x out
-  Word* p_rows;             // [keys, query words] A operand of dv
-  Word* ds_rows;            // [keys, query words] A operand of dk
-  Word* ds_pairs;           // [key words, kQueries] B operand of dq
+  const float* lse2;   // [kQueries] log2 of the sum of exp
+  const float* delta;  // [kQueries] sum over d of dout x out
+  Word* p_rows;        // [keys, query words] A operand of dv
+  Word* ds_rows;       // [keys, query words] A operand of dk
+  Word* ds_pairs;      // [key words, kQueries] B operand of dq
 };
 
 struct Kernels {

@@ -2,9 +2,8 @@
 #include "primus/kernels/attention_tile.h"
 
 #if defined(__x86_64__)
-#include <immintrin.h>
-
 #include <algorithm>
+#include <immintrin.h>
 #include <limits>
 
 #define PRIMUS_AVX512_BF16 __attribute__((target("avx512f,avx512bw,avx512vl,avx512dq,avx512bf16,fma")))
@@ -16,8 +15,9 @@ namespace {
 constexpr int kLanes = 16;
 constexpr float kMinusInfinity = -std::numeric_limits<float>::infinity();
 
-// The float table runs on CPUs without bf16 instructions: it must contain none, although it shares this target attribute.
-// Only code under `if constexpr (pairs)` uses them, and a compiler never makes vdpbf16ps out of float arithmetic.
+// The float table runs on CPUs without bf16 instructions: it must contain none, although it shares this target
+// attribute. Only code under `if constexpr (pairs)` uses them, and a compiler never makes vdpbf16ps out of float
+// arithmetic.
 template <bool pairs>
 PRIMUS_AVX512_BF16_INLINE __m512 multiply_add(__m512 c, __m512i a, __m512i b) {
   if constexpr (pairs) {
@@ -29,8 +29,8 @@ PRIMUS_AVX512_BF16_INLINE __m512 multiply_add(__m512 c, __m512i a, __m512i b) {
 
 // c [rows, 16 vectors] (+)= a [rows, depth] b [depth, 16 vectors], held in registers.
 template <bool pairs, int rows, int vectors>
-PRIMUS_AVX512_BF16 void block(const Word* a, int64_t a_stride, const Word* b, int64_t b_stride, float* c, int64_t c_stride,
-                              int depth, bool accumulate) {
+PRIMUS_AVX512_BF16 void block(const Word* a, int64_t a_stride, const Word* b, int64_t b_stride, float* c,
+                              int64_t c_stride, int depth, bool accumulate) {
   __m512 sum[rows][vectors];
 #pragma GCC unroll 16
   for (int r = 0; r < rows; ++r) {
@@ -76,7 +76,8 @@ template <bool pairs>
 void product(const Word* a, int64_t a_stride, const Word* b, int64_t b_stride, float* c, int64_t c_stride, int m, int n,
              int depth, bool accumulate) {
   int j = 0;
-  for (; j + 64 <= n; j += 64) columns<pairs, 6, 4>(a, a_stride, b + j, b_stride, c + j, c_stride, m, depth, accumulate);
+  for (; j + 64 <= n; j += 64)
+    columns<pairs, 6, 4>(a, a_stride, b + j, b_stride, c + j, c_stride, m, depth, accumulate);
   if (n - j >= 48) {
     columns<pairs, 8, 3>(a, a_stride, b + j, b_stride, c + j, c_stride, m, depth, accumulate);
     j += 48;
@@ -206,7 +207,8 @@ PRIMUS_AVX512_BF16_INLINE Point point(const BackwardStep& s, int key, int lane, 
     dp = _mm512_mul_ps(dp, keep);
     p_kept = _mm512_mul_ps(p, keep);
   }
-  const __m512 ds = _mm512_mul_ps(_mm512_mul_ps(p, _mm512_set1_ps(s.scale)), _mm512_sub_ps(dp, _mm512_loadu_ps(s.delta + lane)));
+  const __m512 ds =
+      _mm512_mul_ps(_mm512_mul_ps(p, _mm512_set1_ps(s.scale)), _mm512_sub_ps(dp, _mm512_loadu_ps(s.delta + lane)));
   return {p_kept, ds};
 }
 
@@ -297,7 +299,8 @@ void transpose(const Word* from, int64_t from_stride, Word* to, int64_t to_strid
     }
   }
   for (int r = 0; r < rows; ++r) {
-    for (int c = r < whole_rows ? whole_columns : 0; c < columns; ++c) to[c * to_stride + r] = from[r * from_stride + c];
+    for (int c = r < whole_rows ? whole_columns : 0; c < columns; ++c)
+      to[c * to_stride + r] = from[r * from_stride + c];
   }
 }
 

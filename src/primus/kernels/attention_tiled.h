@@ -29,8 +29,8 @@ struct AttentionShape {
   int64_t query_words() const { return tile::kQueries / per_word; }
 };
 
-void attention_forward_tiled(const tile::Kernels& kernels, const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
-                             const AttentionOptions& options, at::Tensor out, at::Tensor lse);
+void attention_forward_tiled(const tile::Kernels& kernels, const at::Tensor& q, const at::Tensor& k,
+                             const at::Tensor& v, const AttentionOptions& options, at::Tensor out, at::Tensor lse);
 void attention_backward_tiled(const tile::Kernels& kernels, const at::Tensor& dout, const at::Tensor& q,
                               const at::Tensor& k, const at::Tensor& v, const at::Tensor& out, const at::Tensor& lse,
                               const AttentionOptions& options, AttentionGrads& grads);

@@ -38,15 +38,22 @@ class OneDnnScope {
 
 GemmMethod method_for(const GemmRoute& route, at::ScalarType dtype) {
   switch (dtype) {
-    case at::kFloat: return route.f32;
-    case at::kBFloat16: return route.bf16;
-    case at::kHalf: return route.f16;
-    case at::kDouble: return GemmMethod::Aten;
-    default: PRIMUS_CHECK(false, std::string("no product for dtype ") + at::toString(dtype));
+    case at::kFloat:
+      return route.f32;
+    case at::kBFloat16:
+      return route.bf16;
+    case at::kHalf:
+      return route.f16;
+    case at::kDouble:
+      return GemmMethod::Aten;
+    default:
+      PRIMUS_CHECK(false, std::string("no product for dtype ") + at::toString(dtype));
   }
 }
 
-at::Tensor rows_of(const at::Tensor& t) { return t.dim() == 2 ? t : t.reshape({-1, t.size(-1)}); }
+at::Tensor rows_of(const at::Tensor& t) {
+  return t.dim() == 2 ? t : t.reshape({-1, t.size(-1)});
+}
 
 at::Tensor with_leading_dims(const at::Tensor& rows, const at::Tensor& like) {
   if (like.dim() == 2) return rows;
@@ -58,8 +65,7 @@ at::Tensor with_leading_dims(const at::Tensor& rows, const at::Tensor& like) {
 at::Tensor linear_pointwise(const at::Tensor& x, const at::Tensor& w, const at::Tensor& bias) {
   using Op = at::Tensor(const at::Tensor&, const at::Tensor&, const std::optional<at::Tensor>&, std::string_view,
                         c10::List<std::optional<at::Scalar>>, std::optional<std::string_view>);
-  static const auto op =
-      c10::Dispatcher::singleton().findSchemaOrThrow("mkldnn::_linear_pointwise", "").typed<Op>();
+  static const auto op = c10::Dispatcher::singleton().findSchemaOrThrow("mkldnn::_linear_pointwise", "").typed<Op>();
   return op.call(x, w, bias.defined() ? std::optional<at::Tensor>(bias) : std::nullopt, "none",
                  c10::List<std::optional<at::Scalar>>(), "");
 }
@@ -117,10 +123,14 @@ void wgrad_16_bit(const at::Tensor& dy, const at::Tensor& x, const at::Tensor& m
 
 std::string_view to_string(GemmMethod method) {
   switch (method) {
-    case GemmMethod::Aten: return "aten";
-    case GemmMethod::OneDnn: return "onednn";
-    case GemmMethod::LinearPointwise: return "linear_pointwise";
-    case GemmMethod::ViaFloat32: return "via_float32";
+    case GemmMethod::Aten:
+      return "aten";
+    case GemmMethod::OneDnn:
+      return "onednn";
+    case GemmMethod::LinearPointwise:
+      return "linear_pointwise";
+    case GemmMethod::ViaFloat32:
+      return "via_float32";
   }
   return "?";
 }
@@ -215,7 +225,8 @@ void linear_dgrad_out(const GemmRoute& route, const at::Tensor& dy, const at::Te
   at::mm_out(dx, dy, w);
 }
 
-void linear_wgrad(const GemmRoute& route, const at::Tensor& dy, const at::Tensor& x, at::Tensor main_grad, bool accumulate) {
+void linear_wgrad(const GemmRoute& route, const at::Tensor& dy, const at::Tensor& x, at::Tensor main_grad,
+                  bool accumulate) {
   check_operands(dy, x, "linear_wgrad");
   const at::Tensor dy_rows = rows_of(dy);
   const at::Tensor x_rows = rows_of(x);

@@ -1,9 +1,9 @@
-// The one door for matrix products of the engine. Machines differ by factors in which library routine is fast (libtorch's
-// BLAS can run at 40 % of a CPU's speed, bf16 at half of fp32 on one CPU and twice on another, fp16 ten times slower), so
-// the routine is chosen by measurement at start and travels as a value: pass the route to every call.
+// The one door for matrix products of the engine. Machines differ by factors in which library routine is fast
+// (libtorch's BLAS can run at 40 % of a CPU's speed, bf16 at half of fp32 on one CPU and twice on another, fp16 ten
+// times slower), so the routine is chosen by measurement at start and travels as a value: pass the route to every call.
 //
-// Dtypes: f32, bf16, f16, f64 (tests). All operands of one product share one. Rows may be strided; the last dim of x, dy
-// and w should be contiguous (others work, slower).
+// Dtypes: f32, bf16, f16, f64 (tests). All operands of one product share one. Rows may be strided; the last dim of x,
+// dy and w should be contiguous (others work, slower).
 #pragma once
 
 #include <string>
@@ -16,8 +16,8 @@
 namespace primus::kernels {
 
 enum class GemmMethod {
-  Aten,             // at::mm and friends: MKL for f32, oneDNN for bf16 and f16
-  OneDnn,           // f32 only: at::mm sent to oneDNN by libtorch's precision setting; used where that is proven true fp32
+  Aten,    // at::mm and friends: MKL for f32, oneDNN for bf16 and f16
+  OneDnn,  // f32 only: at::mm sent to oneDNN by libtorch's precision setting; used where that is proven true fp32
   LinearPointwise,  // mkldnn::_linear_pointwise for y = x w^T, Aten for the two gradients
   ViaFloat32,       // bf16 and f16: operands widened, product in f32 by its own method, result rounded once
 };
@@ -46,7 +46,8 @@ void linear_dgrad_out(const GemmRoute& route, const at::Tensor& dy, const at::Te
 
 // main_grad [M, K] f32 (f64 for f64) = or += dy^T x, leading dims of dy and x flattened. 16-bit products are rounded to
 // their type block by block and added in f32 while they are in the cache.
-void linear_wgrad(const GemmRoute& route, const at::Tensor& dy, const at::Tensor& x, at::Tensor main_grad, bool accumulate);
+void linear_wgrad(const GemmRoute& route, const at::Tensor& dy, const at::Tensor& x, at::Tensor main_grad,
+                  bool accumulate);
 // bias_grad [M] f32 (f64) = or += column sums of dy [..., M], summed in f32 in a fixed order.
 void linear_bias_grad(const at::Tensor& dy, at::Tensor bias_grad, bool accumulate);
 
@@ -74,9 +75,10 @@ struct GemmChoice {
   std::string note;  // one sentence when the cache could not be read or written; empty otherwise
 };
 
-// Times every method (well under a second), drops those that miss the error bound, and returns the fastest per dtype. With a
-// cache file: a stored choice for this CPU, these library versions and this number of threads is returned instead, and a new
-// one is stored. A cache that cannot be used never fails the call (see note). Calls libtorch; not inside a parallel region.
+// Times every method (well under a second), drops those that miss the error bound, and returns the fastest per dtype.
+// With a cache file: a stored choice for this CPU, these library versions and this number of threads is returned
+// instead, and a new one is stored. A cache that cannot be used never fails the call (see note). Calls libtorch; not
+// inside a parallel region.
 GemmChoice choose_gemm_route(const fs::path& cache_file = {});
 
 std::string_view to_string(GemmMethod method);

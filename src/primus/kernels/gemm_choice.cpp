@@ -63,9 +63,11 @@ double worst_error(const Operands& o, const Products& products) {
                    relative_error(products.main_grad, at::mm(dy.t(), x))});
 }
 
-// Candidates take turns, so that a disturbance from outside hits all of them; hopeless ones drop out after the first turn.
+// Candidates take turns, so that a disturbance from outside hits all of them; hopeless ones drop out after the first
+// turn.
 std::vector<GemmCandidate> run_trial(const Trial& trial, const GemmRoute& base) {
-  const Operands o{scattered(trial.rows, trial.in, 1).to(trial.dtype), scattered(trial.out, trial.in, 2).to(trial.dtype),
+  const Operands o{scattered(trial.rows, trial.in, 1).to(trial.dtype),
+                   scattered(trial.out, trial.in, 2).to(trial.dtype),
                    scattered(trial.rows, trial.out, 3).to(trial.dtype)};
   Products products;
   products.main_grad = at::zeros({trial.out, trial.in}, at::kFloat);
@@ -79,7 +81,8 @@ std::vector<GemmCandidate> run_trial(const Trial& trial, const GemmRoute& base) 
   for (const GemmMethod method : trial.methods) {
     run_once(route_with(method), o, products);  // first calls build code and caches
     const double error = worst_error(o, products);
-    candidates.push_back({.dtype = trial.name, .method = method, .relative_error = error, .accepted = error < trial.max_error});
+    candidates.push_back(
+        {.dtype = trial.name, .method = method, .relative_error = error, .accepted = error < trial.max_error});
     seconds.push_back(run_once(route_with(method), o, products));
   }
   for (int round = 0; round < kRounds; ++round) {
@@ -97,10 +100,22 @@ std::vector<GemmCandidate> run_trial(const Trial& trial, const GemmRoute& base) 
 
 void measure(GemmChoice& choice) {
   const Trial trials[] = {
-      {at::kFloat, "f32", &GemmRoute::f32, {GemmMethod::Aten, GemmMethod::OneDnn, GemmMethod::LinearPointwise},
-       256, 768, 1024, 2e-6},
-      {at::kBFloat16, "bf16", &GemmRoute::bf16, {GemmMethod::Aten, GemmMethod::LinearPointwise, GemmMethod::ViaFloat32},
-       256, 768, 1024, 1e-2},
+      {at::kFloat,
+       "f32",
+       &GemmRoute::f32,
+       {GemmMethod::Aten, GemmMethod::OneDnn, GemmMethod::LinearPointwise},
+       256,
+       768,
+       1024,
+       2e-6},
+      {at::kBFloat16,
+       "bf16",
+       &GemmRoute::bf16,
+       {GemmMethod::Aten, GemmMethod::LinearPointwise, GemmMethod::ViaFloat32},
+       256,
+       768,
+       1024,
+       1e-2},
       {at::kHalf, "f16", &GemmRoute::f16, {GemmMethod::Aten, GemmMethod::ViaFloat32}, 64, 256, 256, 2e-3},
   };
   double* const gflops[] = {&choice.f32_gflops, &choice.bf16_gflops, &choice.f16_gflops};

@@ -3,7 +3,9 @@
 namespace primus::kernels {
 namespace {
 
-at::Tensor wide_rows(const at::Tensor& t) { return t.reshape({-1, t.size(-1)}).to(at::kDouble).contiguous(); }
+at::Tensor wide_rows(const at::Tensor& t) {
+  return t.reshape({-1, t.size(-1)}).to(at::kDouble).contiguous();
+}
 
 // c[i][j] = sum over k of a[i][k] b[k][j], in the order of k.
 at::Tensor product(const at::Tensor& a, const at::Tensor& b) {

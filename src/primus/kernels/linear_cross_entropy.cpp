@@ -90,7 +90,7 @@ struct SoftmaxRow {
 };
 
 struct Rows {
-  int64_t in_softmax;     // columns that the softmax sums over
+  int64_t in_softmax;  // columns that the softmax sums over
   bool wants_gradient;
 };
 
@@ -148,17 +148,20 @@ void softmax_chunk(at::Tensor logits, const at::Tensor& labels, const at::Tensor
   }
 }
 
-at::ScalarType wide_type(const at::Tensor& t) { return t.scalar_type() == at::kDouble ? at::kDouble : at::kFloat; }
+at::ScalarType wide_type(const at::Tensor& t) {
+  return t.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
+}
 
 int64_t columns_in_softmax(int64_t num_rows, const CrossEntropyOptions& options) {
   return options.padded_rows_in_softmax || options.vocab_size == 0 ? num_rows : options.vocab_size;
 }
 
 void check_labels(const at::Tensor& labels, int64_t num_tokens, int64_t num_rows, const CrossEntropyOptions& options) {
-  PRIMUS_CHECK(labels.scalar_type() == at::kLong && labels.dim() == 1 && labels.size(0) == num_tokens &&
-                   labels.is_contiguous(),
-               "cross entropy: labels must be int64 [N]");
-  PRIMUS_CHECK(options.vocab_size >= 0 && options.vocab_size <= num_rows, "cross entropy: vocab_size exceeds the weight");
+  PRIMUS_CHECK(
+      labels.scalar_type() == at::kLong && labels.dim() == 1 && labels.size(0) == num_tokens && labels.is_contiguous(),
+      "cross entropy: labels must be int64 [N]");
+  PRIMUS_CHECK(options.vocab_size >= 0 && options.vocab_size <= num_rows,
+               "cross entropy: vocab_size exceeds the weight");
   const int64_t bound = options.vocab_size > 0 ? options.vocab_size : num_rows;
   const int64_t* label = labels.const_data_ptr<int64_t>();
   for (int64_t i = 0; i < num_tokens; ++i) PRIMUS_CHECK(label[i] < bound, "cross entropy: label past the vocabulary");
@@ -178,8 +181,9 @@ CrossEntropyGrads linear_cross_entropy(const GemmRoute& route, const at::Tensor&
                                        const CrossEntropyOptions& options, at::Tensor w_main_grad, bool accumulate) {
   const int64_t n = x.size(0), rows = w.size(0);
   check_labels(labels, n, rows, options);
-  PRIMUS_CHECK(weights.scalar_type() == wide_type(x) && weights.dim() == 1 && weights.size(0) == n && weights.is_contiguous(),
-               "cross entropy: weights must be f32 [N]");
+  PRIMUS_CHECK(
+      weights.scalar_type() == wide_type(x) && weights.dim() == 1 && weights.size(0) == n && weights.is_contiguous(),
+      "cross entropy: weights must be f32 [N]");
   CrossEntropyGrads result{at::empty({n}, x.options().dtype(wide_type(x))), at::empty(x.sizes(), x.options())};
   const int64_t chunk = std::min(n, chunk_tokens(x, rows, options));
   const at::Tensor buffer = at::empty({chunk, rows}, x.options());
@@ -215,7 +219,8 @@ at::Tensor linear_cross_entropy_loss(const GemmRoute& route, const at::Tensor& x
 }
 
 at::Tensor cross_entropy(const at::Tensor& logits, const at::Tensor& labels, const CrossEntropyOptions& options) {
-  PRIMUS_CHECK(logits.dim() == 2 && (logits.stride(1) == 1 || logits.size(1) <= 1), "cross_entropy: logits must be [N, V] rows");
+  PRIMUS_CHECK(logits.dim() == 2 && (logits.stride(1) == 1 || logits.size(1) <= 1),
+               "cross_entropy: logits must be [N, V] rows");
   check_labels(labels, logits.size(0), logits.size(1), options);
   at::Tensor loss = at::empty({logits.size(0)}, logits.options().dtype(wide_type(logits)));
   softmax_chunk(logits, labels, {}, columns_in_softmax(logits.size(1), options), loss);

@@ -119,8 +119,8 @@ struct BackwardBody {
     X* dx;
     F16 mean;
     F16 rstd;
-    F16 projection = splat(0);  // sum of d_normed * normed
-    F16 total = splat(0);       // sum of d_normed
+    F16 projection;  // sum of d_normed * normed
+    F16 total;       // sum of d_normed
   };
   static PRIMUS_INLINE F16 normed_at(const Row& row, int64_t h, int64_t n) {
     return (read(row.x + h, n) - row.mean) * row.rstd;
@@ -148,12 +148,11 @@ struct BackwardBody {
     const float scale = 1.0F / static_cast<float>(a.width);
     for (int64_t i = begin; i < end; ++i) {
       const int64_t start = i * a.width;
-      Row row{a.dy + start,
-              a.x + start,
-              a.d_residual != nullptr ? a.d_residual + start : nullptr,
-              a.dx + start,
-              splat(kKind == NormKind::Layer ? a.mean[i] : 0.0F),
-              splat(a.rstd[i])};
+      const F16 zero = {f32x16{}};
+      const F16 mean = splat(kKind == NormKind::Layer ? a.mean[i] : 0.0F);
+      const F16 rstd = splat(a.rstd[i]);
+      const X* d_residual = a.d_residual != nullptr ? a.d_residual + start : nullptr;
+      Row row{a.dy + start, a.x + start, d_residual, a.dx + start, mean, rstd, zero, zero};
       int64_t h = 0;
       for (; h + kLanes <= a.width; h += kLanes) sum_step(a.gain, row, d_gain, d_bias, h, kLanes);
       if (h < a.width) sum_step(a.gain, row, d_gain, d_bias, h, a.width - h);

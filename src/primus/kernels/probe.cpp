@@ -14,8 +14,8 @@
 namespace primus::kernels {
 namespace {
 
-// A loop runs `steps` rounds on independent accumulators (more than latency x units of any CPU so far) and returns a sum
-// that depends on all of them, so that nothing can be left out.
+// A loop runs `steps` rounds on independent accumulators (more than latency x units of any CPU so far) and returns a
+// sum that depends on all of them, so that nothing can be left out.
 struct Loop {
   float (*run)(int64_t steps, float seed) = nullptr;
   double flops_per_step = 0;

@@ -10,9 +10,12 @@
 
 namespace primus::kernels {
 
-// body(task, worker) for every task in [0, count), started in increasing order: put heavy tasks first. `worker` is below
-// max_workers(count) and picks scratch space. Which worker gets a task differs from run to run: results must not depend on it.
-inline int64_t max_workers(int64_t count) { return std::min<int64_t>(count, tensor::num_threads()); }
+// body(task, worker) for every task in [0, count), started in increasing order: put heavy tasks first. `worker` is
+// below max_workers(count) and picks scratch space. Which worker gets a task differs from run to run: results must not
+// depend on it.
+inline int64_t max_workers(int64_t count) {
+  return std::min<int64_t>(count, tensor::num_threads());
+}
 
 template <class F>
 void parallel_tasks(int64_t count, const F& body) {

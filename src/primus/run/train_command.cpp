@@ -49,6 +49,7 @@ Sinks open_sinks(const train::Trainer& trainer, Logger& log) {
                                             .num_steps = trainer.spec.exit.train_steps,
                                             .interval_steps = trainer.spec.logging.interval_steps}));
   sinks.push_back(track::open_metrics_file(folder / "metrics.jsonl", trainer.state.step));
+  if (trainer.spec.logging.tensorboard) sinks.push_back(track::open_tensorboard(folder / "tensorboard"));
 
   return sinks;
 }
@@ -165,7 +166,7 @@ ExitCode run_train_rank(cli::Context& context) {
     result = train::run_loop(trainer, writer.get(), sinks);
   }
   if (world->rank() == 0) {
-    // report
+    track::write_report(spec.identity.run_folder);
     log_end(trainer, result);
   }
   world->barrier();

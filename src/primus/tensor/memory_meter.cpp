@@ -1,9 +1,8 @@
 #include "primus/tensor/memory_meter.h"
 
+#include <algorithm>
 #include <c10/core/Allocator.h>
 #include <c10/util/ThreadLocalDebugInfo.h>
-
-#include <algorithm>
 
 namespace primus::tensor {
 
@@ -26,7 +25,11 @@ struct MemoryMeter::Guard {
 
 MemoryMeter::MemoryMeter() : state_(std::make_shared<State>()), guard_(std::make_unique<Guard>(state_)) {}
 MemoryMeter::~MemoryMeter() = default;
-int64_t MemoryMeter::current_bytes() const { return state_->current; }
-int64_t MemoryMeter::peak_bytes() const { return state_->peak; }
+int64_t MemoryMeter::current_bytes() const {
+  return state_->current;
+}
+int64_t MemoryMeter::peak_bytes() const {
+  return state_->peak;
+}
 
 }  // namespace primus::tensor

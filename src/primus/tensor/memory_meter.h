@@ -6,8 +6,8 @@
 
 namespace primus::tensor {
 
-// From construction to destruction, allocations of libtorch's CPU allocator in this thread (kernels allocate before they go
-// parallel). Buffers that were allocated before and are freed meanwhile count negative.
+// From construction to destruction, allocations of libtorch's CPU allocator in this thread (kernels allocate before
+// they go parallel). Buffers that were allocated before and are freed meanwhile count negative.
 class MemoryMeter {
  public:
   MemoryMeter();

@@ -5,9 +5,8 @@
 #ifdef __GLIBC__
 #include <malloc.h>
 #endif
-#include <torch/headeronly/version.h>
-
 #include <fstream>
+#include <torch/headeronly/version.h>
 
 namespace primus::tensor {
 namespace {
@@ -22,7 +21,8 @@ std::string cpu_model_name() {
   return "unknown CPU";
 }
 
-// "Intel(R) oneAPI Math Kernel Library Version 2024.2-Product ..." -> "2024.2": the first word that starts with a digit or 'v'.
+// "Intel(R) oneAPI Math Kernel Library Version 2024.2-Product ..." -> "2024.2": the first word that starts with a digit
+// or 'v'.
 std::string version_number(const std::string& text) {
   for (size_t i = 0; i < text.size(); ++i) {
     const bool at_word = i == 0 || text[i - 1] == ' ' || text[i - 1] == 'v';
@@ -69,15 +69,19 @@ const CpuFeatures& cpu_features() {
 
 void configure_allocator() {
 #ifdef __GLIBC__
-  mallopt(M_MMAP_MAX, 0);          // large blocks come from the heap, where they are found again
-  mallopt(M_TRIM_THRESHOLD, -1);   // and never go back to the kernel
+  mallopt(M_MMAP_MAX, 0);         // large blocks come from the heap, where they are found again
+  mallopt(M_TRIM_THRESHOLD, -1);  // and never go back to the kernel
   mallopt(M_TOP_PAD, 64 << 20);
 #endif
 }
 
-void set_num_threads(int num_threads) { at::set_num_threads(std::max(1, num_threads)); }
+void set_num_threads(int num_threads) {
+  at::set_num_threads(std::max(1, num_threads));
+}
 
-int num_threads() { return at::get_num_threads(); }
+int num_threads() {
+  return at::get_num_threads();
+}
 
 bool mkl_switch_is_on() {
   using Question = int (*)();

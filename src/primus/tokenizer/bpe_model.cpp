@@ -1,9 +1,8 @@
 #include "primus/tokenizer/bpe_model.h"
 
 #include <algorithm>
-#include <set>
-
 #include <fmt/format.h>
+#include <set>
 
 #include "primus/base/strings.h"
 #include "primus/tokenizer/unicode.h"

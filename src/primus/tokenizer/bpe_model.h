@@ -69,10 +69,10 @@ class BpeModel {
   std::unordered_map<std::string_view, int32_t> ids_;  // views into texts_
   MergeTable merges_;
   BpeOptions options_;
-  std::array<int32_t, 256> id_of_byte_{};   // unit of a byte, or the <0xNN> token; -1: none
-  std::vector<int32_t> id_of_character_;    // Basic Multilingual Plane; -1: none
+  std::array<int32_t, 256> id_of_byte_{};  // unit of a byte, or the <0xNN> token; -1: none
+  std::vector<int32_t> id_of_character_;   // Basic Multilingual Plane; -1: none
   std::unordered_map<char32_t, int32_t> id_of_rare_character_;
-  int32_t first_hidden_ = -1;               // ids from here on are characters without a token
+  int32_t first_hidden_ = -1;  // ids from here on are characters without a token
 };
 
 }  // namespace primus::tokenizer

@@ -73,7 +73,9 @@ void BpeTokenizer::append_bytes(int32_t id, bool first, std::string& bytes) cons
   decoder_.append_bytes(id, first, bytes);
 }
 
-std::string BpeTokenizer::decode_body(std::span<const int32_t> ids) const { return decoder_.decode(ids); }
+std::string BpeTokenizer::decode_body(std::span<const int32_t> ids) const {
+  return decoder_.decode(ids);
+}
 
 std::vector<std::string> BpeTokenizer::words(std::string_view text) const {
   const std::string normalized = parts_.normalizer.apply(text);

@@ -1,9 +1,8 @@
 #include "primus/tokenizer/bpe_train.h"
 
 #include <algorithm>
-#include <queue>
-
 #include <fmt/format.h>
+#include <queue>
 
 #include "primus/base/json.h"
 #include "primus/base/progress.h"
@@ -19,7 +18,8 @@ namespace {
 using Pair = std::pair<int32_t, int32_t>;
 struct PairHash {
   size_t operator()(const Pair& pair) const {
-    const auto key = static_cast<uint64_t>(static_cast<uint32_t>(pair.first)) << 32 | static_cast<uint32_t>(pair.second);
+    const auto key =
+        static_cast<uint64_t>(static_cast<uint32_t>(pair.first)) << 32 | static_cast<uint32_t>(pair.second);
     return static_cast<size_t>((key * 0x9E3779B97F4A7C15ULL) >> 17);
   }
 };
@@ -152,7 +152,8 @@ Result<TrainedBpe> BpeTrainer::train() const {
   if (num_merges < 0) {
     Diagnostic error = error_at({}, "the vocabulary is too small for a byte-level tokenizer");
     error.found = std::to_string(options_.vocab_size);
-    error.expected = fmt::format("at least {} (256 bytes and {} special tokens)", result.vocab_size(), result.special.size());
+    error.expected =
+        fmt::format("at least {} (256 bytes and {} special tokens)", result.vocab_size(), result.special.size());
     return error;
   }
   // Ids of bytes follow GPT-2's alphabet in code point order, as the tokenizers library numbers them.
@@ -191,7 +192,8 @@ std::string TrainedBpe::to_json() const {
   std::vector<std::pair<char32_t, int>> order;
   for (int b = 0; b < 256; ++b) order.emplace_back(alphabet.character(static_cast<uint8_t>(b)), b);
   std::sort(order.begin(), order.end());
-  for (const auto& [character, byte] : order) texts.push_back(alphabet.to_token(std::string(1, static_cast<char>(byte))));
+  for (const auto& [character, byte] : order)
+    texts.push_back(alphabet.to_token(std::string(1, static_cast<char>(byte))));
   for (const auto& [left, right] : merges) {
     texts.push_back(texts[static_cast<size_t>(left)] + texts[static_cast<size_t>(right)]);
   }
@@ -203,12 +205,13 @@ std::string TrainedBpe::to_json() const {
         "\"normalized\": false, \"special\": true}}",
         id == 0 ? "" : ",", id, quoted(special[id]));
   }
-  json += "\n  ],\n  \"normalizer\": null,\n  \"pre_tokenizer\": {\"type\": \"ByteLevel\", \"add_prefix_space\": false, "
-          "\"trim_offsets\": true, \"use_regex\": true},\n  \"post_processor\": null,\n  \"decoder\": {\"type\": "
-          "\"ByteLevel\", \"add_prefix_space\": true, \"trim_offsets\": true, \"use_regex\": true},\n  \"model\": {\n    "
-          "\"type\": \"BPE\",\n    \"dropout\": null,\n    \"unk_token\": null,\n    \"continuing_subword_prefix\": null,"
-          "\n    \"end_of_word_suffix\": null,\n    \"fuse_unk\": false,\n    \"byte_fallback\": false,\n    "
-          "\"ignore_merges\": false,\n    \"vocab\": {";
+  json +=
+      "\n  ],\n  \"normalizer\": null,\n  \"pre_tokenizer\": {\"type\": \"ByteLevel\", \"add_prefix_space\": false, "
+      "\"trim_offsets\": true, \"use_regex\": true},\n  \"post_processor\": null,\n  \"decoder\": {\"type\": "
+      "\"ByteLevel\", \"add_prefix_space\": true, \"trim_offsets\": true, \"use_regex\": true},\n  \"model\": {\n    "
+      "\"type\": \"BPE\",\n    \"dropout\": null,\n    \"unk_token\": null,\n    \"continuing_subword_prefix\": null,"
+      "\n    \"end_of_word_suffix\": null,\n    \"fuse_unk\": false,\n    \"byte_fallback\": false,\n    "
+      "\"ignore_merges\": false,\n    \"vocab\": {";
   for (size_t id = 0; id < texts.size(); ++id) {
     json += fmt::format("{}\n      {}: {}", id == 0 ? "" : ",", quoted(texts[id]), id);
   }

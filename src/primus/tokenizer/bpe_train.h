@@ -1,5 +1,5 @@
-// Trains a byte-level BPE vocabulary. The same texts give the same file, whatever the thread count or the order of texts.
-// Source: Sennrich et al. 2016, arXiv:1508.07909, over GPT-2's words and byte alphabet.
+// Trains a byte-level BPE vocabulary. The same texts give the same file, whatever the thread count or the order of
+// texts. Source: Sennrich et al. 2016, arXiv:1508.07909, over GPT-2's words and byte alphabet.
 #pragma once
 
 #include <cstdint>
@@ -14,9 +14,9 @@
 namespace primus::tokenizer {
 
 struct BpeTrainOptions {
-  int64_t vocab_size = 32000;                              // special tokens and the 256 bytes included
-  std::vector<std::string> special = {"<|endoftext|>"};    // the first ids
-  int64_t min_count = 1;                                   // pairs seen less often are not joined
+  int64_t vocab_size = 32000;                            // special tokens and the 256 bytes included
+  std::vector<std::string> special = {"<|endoftext|>"};  // the first ids
+  int64_t min_count = 1;                                 // pairs seen less often are not joined
   bool show_progress = true;
 };
 

@@ -1,6 +1,5 @@
 // What stands beside a vocabulary in a Hugging Face folder: names of special tokens, and begin and end of a text.
 #include <array>
-
 #include <fmt/format.h>
 
 #include "primus/base/json.h"
@@ -51,8 +50,9 @@ class Applier {
   // The end-of-text tokens of well-known families, where no file names one.
   void guess_end() {
     if (special_.eos) return;
-    for (const char* name : {"<|endoftext|>", "<|end_of_text|>", "</s>", "<eos>", "<\xEF\xBD\x9C"
-                                                                                  "end\xE2\x96\x81of\xE2\x96\x81sentence\xEF\xBD\x9C>"}) {
+    for (const char* name : {"<|endoftext|>", "<|end_of_text|>", "</s>", "<eos>",
+                             "<\xEF\xBD\x9C"
+                             "end\xE2\x96\x81of\xE2\x96\x81sentence\xEF\xBD\x9C>"}) {
       const auto id = tokenizer_.token_id(name);
       if (!id || !tokenizer_.is_special(*id)) continue;
       special_.eos = *id;
@@ -73,7 +73,9 @@ void apply_boundary(const Json& config, const SpecialIds& special, Tokenizer& to
   const auto add_bos = flag(config, "add_bos_token");
   const auto add_eos = flag(config, "add_eos_token");
   if (add_bos || add_eos) {
-    const std::string keys = add_bos && add_eos ? "add_bos_token, add_eos_token" : add_bos ? "add_bos_token" : "add_eos_token";
+    const std::string keys = add_bos && add_eos ? "add_bos_token, add_eos_token"
+                             : add_bos          ? "add_bos_token"
+                                                : "add_eos_token";
     boundary.before_by_default = add_bos.value_or(false) && special.bos;
     boundary.after_by_default = add_eos.value_or(false) && special.eos;
     boundary.decided_by = fmt::format("tokenizer_config.json ({})", keys);

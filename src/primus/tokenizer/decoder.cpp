@@ -40,7 +40,7 @@ class Reader {
   explicit Reader(const Place& place) : place_(place) {}
 
   void read(const Json& json, const std::string& key) {
-    static const std::vector<std::string> kinds = {"ByteLevel", "Replace", "ByteFallback", "Fuse",
+    static const std::vector<std::string> kinds = {"ByteLevel", "Replace",   "ByteFallback", "Fuse",
                                                    "Strip",     "Metaspace", "Sequence"};
     const std::string type = json.is_object() ? json.value("type", "") : "";
     if (rule_.byte_level && type != "Fuse") return fail(key, "a part behind ByteLevel is not supported");
@@ -57,8 +57,7 @@ class Reader {
     } else if (type == "Fuse") {
       fused_ = true;
     } else if (type == "Strip") {
-      steps().emplace_back(
-          DecodeStrip{json.value("content", " "), json.value("start", 0), json.value("stop", 0)});
+      steps().emplace_back(DecodeStrip{json.value("content", " "), json.value("start", 0), json.value("stop", 0)});
     } else if (type == "Metaspace") {
       const bool prefix = json.value("add_prefix_space", true);
       const std::string scheme = json.value("prepend_scheme", prefix ? "always" : "never");
@@ -145,9 +144,9 @@ Result<DecoderRule> read_decoder(const Json& json, const Place& place) {
 Decoder::Decoder(DecoderRule rule, const std::vector<std::optional<std::string>>& texts)
     : rule_(std::move(rule)), bytes_(texts.size()), is_byte_(texts.size()) {
   const ByteAlphabet alphabet;
-  const bool first_differs = std::any_of(rule_.token_steps.begin(), rule_.token_steps.end(), [](const DecodeStep& step) {
-    return std::holds_alternative<DecodeMetaspace>(step);
-  });
+  const bool first_differs =
+      std::any_of(rule_.token_steps.begin(), rule_.token_steps.end(),
+                  [](const DecodeStep& step) { return std::holds_alternative<DecodeMetaspace>(step); });
   if (first_differs) first_bytes_.resize(texts.size());
   for (size_t id = 0; id < texts.size(); ++id) {
     if (!texts[id]) continue;
@@ -194,7 +193,8 @@ void Decoder::append_bytes(int32_t id, bool first, std::string& bytes) const {
   // What the text steps take away in front can only come from the first token; the end is not known yet.
   std::string piece = first_bytes_.empty() ? bytes_[at] : first_bytes_[at];
   for (const DecodeStep& step : rule_.text_steps) {
-    if (const auto* strip = std::get_if<DecodeStrip>(&step)) piece = run({strip->content, strip->start, 0}, piece, true);
+    if (const auto* strip = std::get_if<DecodeStrip>(&step))
+      piece = run({strip->content, strip->start, 0}, piece, true);
   }
   bytes += piece;
 }

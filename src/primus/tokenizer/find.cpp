@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-
 #include <fmt/format.h>
 
 #include "primus/base/strings.h"
@@ -145,7 +144,8 @@ std::vector<fs::path> snapshots(const fs::path& model_folder) {
   const Result<std::string> main = read_text_file(model_folder / "refs" / "main");
   if (main) {
     const std::string name(trim(*main));
-    const auto at = std::find_if(found.begin(), found.end(), [&](const fs::path& path) { return path.filename() == name; });
+    const auto at =
+        std::find_if(found.begin(), found.end(), [&](const fs::path& path) { return path.filename() == name; });
     if (at != found.end()) std::rotate(found.begin(), at, at + 1);
   }
   return found;
@@ -169,8 +169,8 @@ Result<fs::path> find_model(const FindOptions& options) {
                                       is_folder(folder) ? "no snapshot with a tokenizer file" : "not in this cache"));
     }
   }
-  Diagnostic error = error_at({}, fmt::format("the tokenizer '{}' was not found, and nothing is downloaded in a run",
-                                              options.tokenizer_model));
+  Diagnostic error = error_at(
+      {}, fmt::format("the tokenizer '{}' was not found, and nothing is downloaded in a run", options.tokenizer_model));
   error.key = "tokenizer_model";
   error.found = "looked at " + join(looked_at, "; ");
   error.expected = "a file or a folder with " + join({kFolderFiles.begin(), kFolderFiles.end()}, ", ") +

@@ -13,10 +13,10 @@
 namespace primus::tokenizer {
 
 struct FindOptions {
-  std::string tokenizer_type;    // megatron's names, and ByteTokenizer, CharTokenizer
-  std::string tokenizer_model;   // file, folder, or a Hugging Face name such as TinyLlama/TinyLlama-1.1B-Chat-v1.0
-  std::string vocab_file;        // GPT2BPETokenizer
-  std::string merge_file;        // GPT2BPETokenizer
+  std::string tokenizer_type;         // megatron's names, and ByteTokenizer, CharTokenizer
+  std::string tokenizer_model;        // file, folder, or a Hugging Face name such as TinyLlama/TinyLlama-1.1B-Chat-v1.0
+  std::string vocab_file;             // GPT2BPETokenizer
+  std::string merge_file;             // GPT2BPETokenizer
   std::optional<int64_t> vocab_size;  // NullTokenizer, TikTokenizer
   std::string tiktoken_pattern;       // TikTokenizer: v1, v2; else the kind of a rank file
   std::optional<int64_t> tiktoken_num_special_tokens;
@@ -28,8 +28,8 @@ struct FindOptions {
 // Every tokenizer_type that find_tokenizer knows.
 std::vector<std::string> tokenizer_types();
 
-// Errors: an unknown type (nearest name), a missing argument, a file that is not found (every place looked at is named),
-// and whatever the reader of the file finds.
+// Errors: an unknown type (nearest name), a missing argument, a file that is not found (every place looked at is
+// named), and whatever the reader of the file finds.
 TokenizerResult find_tokenizer(const FindOptions& options);
 
 // Loads a file or a folder, told apart by its content: tokenizer.json, .model, rank file, tekken.json, characters;

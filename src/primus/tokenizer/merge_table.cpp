@@ -88,7 +88,9 @@ void merge_long(const MergeTable& table, std::vector<int32_t>& symbols) {
 
 }  // namespace
 
-void MergeTable::reserve(size_t num_merges) { grow(std::bit_ceil(std::max<size_t>(16, num_merges * 2))); }
+void MergeTable::reserve(size_t num_merges) {
+  grow(std::bit_ceil(std::max<size_t>(16, num_merges * 2)));
+}
 
 void MergeTable::grow(size_t num_slots) {
   if (num_slots <= slots_.size()) return;

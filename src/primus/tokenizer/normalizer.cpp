@@ -1,10 +1,9 @@
 #include "primus/tokenizer/normalizer.h"
 
+#include <fmt/format.h>
 #include <unicode/bytestream.h>
 #include <unicode/normalizer2.h>
 #include <unicode/uchar.h>
-
-#include <fmt/format.h>
 
 #include "primus/base/check.h"
 #include "primus/base/strings.h"
@@ -23,10 +22,14 @@ bool is_ascii(std::string_view text) {
 
 const icu::Normalizer2* normalizer_of(UnicodeForm form, UErrorCode& code) {
   switch (form) {
-    case UnicodeForm::Nfc: return icu::Normalizer2::getNFCInstance(code);
-    case UnicodeForm::Nfd: return icu::Normalizer2::getNFDInstance(code);
-    case UnicodeForm::Nfkc: return icu::Normalizer2::getNFKCInstance(code);
-    case UnicodeForm::Nfkd: return icu::Normalizer2::getNFKDInstance(code);
+    case UnicodeForm::Nfc:
+      return icu::Normalizer2::getNFCInstance(code);
+    case UnicodeForm::Nfd:
+      return icu::Normalizer2::getNFDInstance(code);
+    case UnicodeForm::Nfkc:
+      return icu::Normalizer2::getNFKCInstance(code);
+    case UnicodeForm::Nfkd:
+      return icu::Normalizer2::getNFKDInstance(code);
   }
   return nullptr;
 }
@@ -93,7 +96,7 @@ Result<NormalizerStep> read_replace(const Json& json, const Place& place) {
 }
 
 void read_step(const Json& json, const Place& place, const std::string& key, Normalizer& result, Diagnostics& errors) {
-  static const std::vector<std::string> kinds = {"NFC",     "NFD",   "NFKC",      "NFKD",  "Prepend",
+  static const std::vector<std::string> kinds = {"NFC",     "NFD",   "NFKC",      "NFKD",    "Prepend",
                                                  "Replace", "Strip", "Lowercase", "Sequence"};
   const auto fail = [&](const std::string& message, const std::string& suggestion) {
     Diagnostic error = error_at(place, message);

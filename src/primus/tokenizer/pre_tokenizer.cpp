@@ -1,8 +1,7 @@
 #include "primus/tokenizer/pre_tokenizer.h"
 
-#include <unicode/uchar.h>
-
 #include <fmt/format.h>
+#include <unicode/uchar.h>
 
 #include "primus/tokenizer/unicode.h"
 

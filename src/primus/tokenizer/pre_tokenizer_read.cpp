@@ -1,6 +1,5 @@
 // Reads the "pre_tokenizer" part of a tokenizer.json.
 #include <array>
-
 #include <fmt/format.h>
 
 #include "primus/base/strings.h"
@@ -11,7 +10,7 @@ namespace primus::tokenizer {
 namespace {
 
 const std::vector<std::string>& known_kinds() {
-  static const std::vector<std::string> kinds = {"ByteLevel",  "Split",           "Digits",     "Metaspace",
+  static const std::vector<std::string> kinds = {"ByteLevel",  "Split",           "Digits",      "Metaspace",
                                                  "Whitespace", "WhitespaceSplit", "Punctuation", "Sequence"};
   return kinds;
 }
@@ -80,7 +79,10 @@ class Reader {
     errors_.push_back(std::move(error));
   }
 
-  void add(PreTokenizerStage stage) { result_.stages.push_back(std::move(stage)); }
+  template <class Stage>
+  void add(Stage stage) {
+    result_.stages.emplace_back(std::in_place_type<Stage>, std::move(stage));
+  }
 
   void add_regex(const std::string& pattern, SplitBehavior behavior, bool invert) {
     Result<Regex> regex = Regex::compile(pattern, place_);

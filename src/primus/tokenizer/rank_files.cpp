@@ -1,8 +1,7 @@
 // tiktoken rank files, tekken.json and the file of megatron's TikTokenizer: token bytes with ranks.
 #include <algorithm>
-#include <map>
-
 #include <fmt/format.h>
+#include <map>
 
 #include "primus/base/strings.h"
 #include "primus/tokenizer/bpe_tokenizer.h"
@@ -27,10 +26,18 @@ struct RankKind {
 };
 
 std::vector<std::pair<std::string, int32_t>> llama3_special() {
-  std::vector<std::string> names = {"<|begin_of_text|>",   "<|end_of_text|>",      "<|reserved_special_token_0|>",
-                                    "<|reserved_special_token_1|>", "<|finetune_right_pad_id|>", "<|step_id|>",
-                                    "<|start_header_id|>", "<|end_header_id|>",    "<|eom_id|>",
-                                    "<|eot_id|>",          "<|python_tag|>",       "<|image|>"};
+  std::vector<std::string> names = {"<|begin_of_text|>",
+                                    "<|end_of_text|>",
+                                    "<|reserved_special_token_0|>",
+                                    "<|reserved_special_token_1|>",
+                                    "<|finetune_right_pad_id|>",
+                                    "<|step_id|>",
+                                    "<|start_header_id|>",
+                                    "<|end_header_id|>",
+                                    "<|eom_id|>",
+                                    "<|eot_id|>",
+                                    "<|python_tag|>",
+                                    "<|image|>"};
   for (int i = 2; names.size() < 256; ++i) names.push_back(fmt::format("<|reserved_special_token_{}|>", i));
   std::vector<std::pair<std::string, int32_t>> special;
   for (size_t i = 0; i < names.size(); ++i) special.emplace_back(names[i], 128000 + static_cast<int32_t>(i));
@@ -39,13 +46,15 @@ std::vector<std::pair<std::string, int32_t>> llama3_special() {
 
 // 2,048 ids from 200,000 on; the names and their order are those of llama-models 0.3.0.
 std::vector<std::pair<std::string, int32_t>> llama4_special() {
-  std::vector<std::string> names = {"<|begin_of_text|>", "<|end_of_text|>", "<|fim_prefix|>", "<|fim_middle|>",
+  std::vector<std::string> names = {"<|begin_of_text|>", "<|end_of_text|>",  "<|fim_prefix|>", "<|fim_middle|>",
                                     "<|fim_suffix|>",    "<|header_start|>", "<|header_end|>", "<|eom|>",
                                     "<|eot|>",           "<|step|>"};
   const auto reserve = [&](const char* group, int from, int to) {
     for (int i = from; i <= to; ++i) names.push_back(fmt::format("<|{}reserved_special_token_{}|>", group, i));
   };
-  const auto put = [&](std::initializer_list<const char*> more) { names.insert(names.end(), more.begin(), more.end()); };
+  const auto put = [&](std::initializer_list<const char*> more) {
+    names.insert(names.end(), more.begin(), more.end());
+  };
   reserve("text_post_train_", 0, 5);
   put({"<|python_start|>", "<|python_end|>", "<|finetune_right_pad|>"});
   reserve("text_post_train_", 8, 68);
@@ -70,15 +79,22 @@ std::vector<RankKind> all_kinds() {
   std::vector<RankKind> kinds = {
       {"gpt2", 50256, "gpt2", false, end, end, end, {{end, 50256}}},
       {"p50k_base", 50281, "gpt2", false, end, end, end, {{end, 50256}}},
-      {"cl100k_base", 100256, "cl100k", false, end, end, end,
-       {{end, 100257}, {"<|fim_prefix|>", 100258}, {"<|fim_middle|>", 100259}, {"<|fim_suffix|>", 100260},
+      {"cl100k_base",
+       100256,
+       "cl100k",
+       false,
+       end,
+       end,
+       end,
+       {{end, 100257},
+        {"<|fim_prefix|>", 100258},
+        {"<|fim_middle|>", 100259},
+        {"<|fim_suffix|>", 100260},
         {"<|endofprompt|>", 100276}}},
       {"o200k_base", 199998, "o200k", false, end, end, end, {{end, 199999}, {"<|endofprompt|>", 200018}}},
       {"llama3", 128000, "llama3", false, "<|begin_of_text|>", "<|end_of_text|>", "<|end_of_text|>", llama3_special()},
-      {"llama4", 200000, "o200k", false, "<|begin_of_text|>", "<|end_of_text|>", "<|end_of_text|>",
-       llama4_special()},
-      {"qwen2", 151643, "qwen2", true, "", end, end,
-       {{end, 151643}, {"<|im_start|>", 151644}, {"<|im_end|>", 151645}}},
+      {"llama4", 200000, "o200k", false, "<|begin_of_text|>", "<|end_of_text|>", "<|end_of_text|>", llama4_special()},
+      {"qwen2", 151643, "qwen2", true, "", end, end, {{end, 151643}, {"<|im_start|>", 151644}, {"<|im_end|>", 151645}}},
   };
   return kinds;
 }
@@ -162,8 +178,8 @@ std::unique_ptr<Tokenizer> assemble(std::string kind, const Ranks& ranks, size_t
   Normalizer normalizer;
   if (nfc) normalizer.steps.emplace_back(UnicodeForm::Nfc);
   return std::make_unique<BpeTokenizer>(BpeParts{std::move(kind), std::move(texts), std::move(added),
-                                                 std::move(normalizer), std::move(words), std::move(model), std::move(decoder), special,
-                                                 std::move(boundary)});
+                                                 std::move(normalizer), std::move(words), std::move(model),
+                                                 std::move(decoder), special, std::move(boundary)});
 }
 
 // {rank, token_bytes, ...} items; those with a rank from limit on are left out.
@@ -175,7 +191,8 @@ Result<Ranks> read_rank_items(const Json& items, size_t limit, const Place& plac
                       item.contains("token_bytes") && item["token_bytes"].is_string() &&
                       decode_base64(item["token_bytes"].get_ref<const std::string&>(), bytes);
     const size_t rank = good ? item["rank"].get<size_t>() : kMaxRanks;
-    if (rank >= kMaxRanks) return error_at(place, "an entry of the vocabulary has no good \"rank\" and \"token_bytes\"");
+    if (rank >= kMaxRanks)
+      return error_at(place, "an entry of the vocabulary has no good \"rank\" and \"token_bytes\"");
     if (rank >= limit) continue;
     if (rank >= ranks.size()) ranks.resize(rank + 1);
     ranks[rank] = std::move(bytes);
@@ -185,7 +202,9 @@ Result<Ranks> read_rank_items(const Json& items, size_t limit, const Place& plac
 }
 
 // Control tokens of files whose reference library never cuts them out of a text: an empty spelling is never found.
-AddedToken control_token(size_t id) { return {.id = static_cast<int32_t>(id), .content = "", .special = true}; }
+AddedToken control_token(size_t id) {
+  return {.id = static_cast<int32_t>(id), .content = "", .special = true};
+}
 
 std::optional<int32_t> index_of(const std::vector<std::string>& names, std::string_view name) {
   const auto found = std::find(names.begin(), names.end(), name);
@@ -225,8 +244,9 @@ TokenizerResult read_rank_file(std::string_view text, const std::string& kind, c
     return kind.empty() ? one.num_ranks == ranks->size() : one.name == kind;
   });
   if (found == kinds.end()) {
-    Diagnostic error = error_at(place, kind.empty() ? "a rank file holds no word pattern, and this one is not known by its size"
-                                                    : fmt::format("unknown rank file kind '{}'", kind));
+    Diagnostic error =
+        error_at(place, kind.empty() ? "a rank file holds no word pattern, and this one is not known by its size"
+                                     : fmt::format("unknown rank file kind '{}'", kind));
     error.found = fmt::format("{} ranks", ranks->size());
     error.expected = "one of " + join(rank_kinds(), ", ");
     error.suggestion = "name the kind (--rank-kind), or use the model's tokenizer.json";
@@ -273,11 +293,26 @@ TokenizerResult read_tekken(std::string_view text, const Place& place) {
     error.found = pattern;
     return error;
   }
-  std::vector<std::string> names = {"<unk>",  "<s>",        "</s>",   "[INST]",
-                                    "[/INST]", "[AVAILABLE_TOOLS]", "[/AVAILABLE_TOOLS]", "[TOOL_RESULTS]",
-                                    "[/TOOL_RESULTS]", "[TOOL_CALLS]", "[IMG]", "<pad>",
-                                    "[IMG_BREAK]", "[IMG_END]", "[PREFIX]", "[MIDDLE]",
-                                    "[SUFFIX]", "[SYSTEM_PROMPT]", "[/SYSTEM_PROMPT]", "[TOOL_CONTENT]"};
+  std::vector<std::string> names = {"<unk>",
+                                    "<s>",
+                                    "</s>",
+                                    "[INST]",
+                                    "[/INST]",
+                                    "[AVAILABLE_TOOLS]",
+                                    "[/AVAILABLE_TOOLS]",
+                                    "[TOOL_RESULTS]",
+                                    "[/TOOL_RESULTS]",
+                                    "[TOOL_CALLS]",
+                                    "[IMG]",
+                                    "<pad>",
+                                    "[IMG_BREAK]",
+                                    "[IMG_END]",
+                                    "[PREFIX]",
+                                    "[MIDDLE]",
+                                    "[SUFFIX]",
+                                    "[SYSTEM_PROMPT]",
+                                    "[/SYSTEM_PROMPT]",
+                                    "[TOOL_CONTENT]"};
   if (root.contains("special_tokens") && root["special_tokens"].is_array()) {
     names.clear();
     for (const Json& item : root["special_tokens"]) names.push_back(item.value("token_str", ""));

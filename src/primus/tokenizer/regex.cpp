@@ -1,9 +1,8 @@
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include "primus/tokenizer/regex.h"
 
-#include <pcre2.h>
-
 #include <fmt/format.h>
+#include <pcre2.h>
 
 #include "primus/base/check.h"
 #include "primus/tokenizer/unicode.h"
@@ -49,15 +48,24 @@ std::string to_pcre2(std::string_view pattern) {
       result += in_class ? std::string(members) : "[" + std::string(members) + "]";
     };
     switch (next) {
-      case 's': result += R"(\p{White_Space})"; break;
-      case 'S': result += R"(\P{White_Space})"; break;
-      case 'w': put(R"(\p{L}\p{M}\p{Nd}\p{Pc})"); break;
+      case 's':
+        result += R"(\p{White_Space})";
+        break;
+      case 'S':
+        result += R"(\P{White_Space})";
+        break;
+      case 'w':
+        put(R"(\p{L}\p{M}\p{Nd}\p{Pc})");
+        break;
       case 'W':
         if (in_class) result += R"(\W)";
         if (!in_class) result += R"([^\p{L}\p{M}\p{Nd}\p{Pc}])";
         break;
-      case 'h': put("0-9A-Fa-f"); break;
-      default: result.push_back('\\'), result.push_back(next);
+      case 'h':
+        put("0-9A-Fa-f");
+        break;
+      default:
+        result.push_back('\\'), result.push_back(next);
     }
   }
   return result;
@@ -96,7 +104,8 @@ void Regex::find_all(std::string_view subject, std::vector<ByteRange>& matches) 
   for (size_t at = 0; at <= subject.size();) {
     int count = pcre2_match(code_->code, text, subject.size(), at, PCRE2_NO_UTF_CHECK, match.data, nullptr);
     if (count == PCRE2_ERROR_JIT_STACKLIMIT) {
-      count = pcre2_match(code_->code, text, subject.size(), at, PCRE2_NO_UTF_CHECK | PCRE2_NO_JIT, match.data, nullptr);
+      count =
+          pcre2_match(code_->code, text, subject.size(), at, PCRE2_NO_UTF_CHECK | PCRE2_NO_JIT, match.data, nullptr);
     }
     if (count == PCRE2_ERROR_NOMATCH) return;
     PRIMUS_CHECK(count >= 0, "the regular expression engine stopped: " + error_text(count));

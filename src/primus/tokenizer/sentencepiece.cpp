@@ -1,8 +1,7 @@
 // The tokenizer of a SentencePiece .model.
 #include <algorithm>
-#include <map>
-
 #include <fmt/format.h>
+#include <map>
 
 #include "primus/tokenizer/added_tokens.h"
 #include "primus/tokenizer/bpe_model.h"
@@ -24,7 +23,8 @@ class SentencePieceTokenizer final : public Tokenizer {
   SentencePieceTokenizer(SentencePieceFile file, CharsMap charsmap)
       : file_(std::move(file)), charsmap_(std::move(charsmap)) {
     const bool is_bpe = file_.kind == PieceModelKind::Bpe;
-    kind_ = fmt::format("SentencePiece {}{}", is_bpe ? "BPE" : "unigram", file_.byte_fallback ? " with byte fallback" : "");
+    kind_ =
+        fmt::format("SentencePiece {}{}", is_bpe ? "BPE" : "unigram", file_.byte_fallback ? " with byte fallback" : "");
     vocab_size_ = static_cast<int64_t>(file_.pieces.size());
     const auto piece_id = [&](int32_t id) {
       return id >= 0 && id < vocab_size_ ? std::optional<int32_t>(id) : std::nullopt;
@@ -53,7 +53,8 @@ class SentencePieceTokenizer final : public Tokenizer {
     return found->second;
   }
   bool is_special(int32_t id) const override {
-    return id >= 0 && id < vocab_size_ && (piece(id).type == PieceType::Control || piece(id).type == PieceType::Unknown);
+    return id >= 0 && id < vocab_size_ &&
+           (piece(id).type == PieceType::Control || piece(id).type == PieceType::Unknown);
   }
 
   void append_bytes(int32_t id, bool first, std::string& bytes) const override {
@@ -271,7 +272,8 @@ Diagnostics check(const SentencePieceFile& file, const Place& place) {
       errors.push_back(error_at(place, fmt::format("piece {} of the SentencePiece model is broken", id)));
     }
     if (piece.type == PieceType::Unused && file.kind == PieceModelKind::Bpe) {
-      errors.push_back(error_at(place, fmt::format("piece {} is marked unused, which is not supported in a BPE model", id)));
+      errors.push_back(
+          error_at(place, fmt::format("piece {} is marked unused, which is not supported in a BPE model", id)));
     }
     if (errors.size() >= 10) return errors;
   }

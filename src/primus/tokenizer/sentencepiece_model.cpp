@@ -1,9 +1,8 @@
 #include "primus/tokenizer/sentencepiece_model.h"
 
 #include <cstring>
-#include <optional>
-
 #include <fmt/format.h>
+#include <optional>
 
 namespace primus::tokenizer {
 
@@ -27,11 +26,20 @@ class Message {
     const uint64_t tag = varint();
     Field field{static_cast<uint32_t>(tag >> 3), static_cast<uint32_t>(tag & 7), 0, {}};
     switch (field.wire_type) {
-      case 0: field.value = varint(); break;
-      case 1: field.bytes = take(8); break;
-      case 2: field.bytes = take(varint()); break;
-      case 5: field.bytes = take(4); break;
-      default: broken_ = true;
+      case 0:
+        field.value = varint();
+        break;
+      case 1:
+        field.bytes = take(8);
+        break;
+      case 2:
+        field.bytes = take(varint());
+        break;
+      case 5:
+        field.bytes = take(4);
+        break;
+      default:
+        broken_ = true;
     }
     if (broken_ || field.number == 0) {
       broken_ = true;
@@ -85,15 +93,32 @@ bool read_trainer(std::string_view bytes, SentencePieceFile& file) {
   while (const auto field = message.next()) {
     const auto number = static_cast<int32_t>(field->value);
     switch (field->number) {
-      case 3: file.kind = static_cast<PieceModelKind>(number); break;
-      case 24: file.treat_whitespace_as_suffix = field->value != 0; break;
-      case 35: file.byte_fallback = field->value != 0; break;
-      case 40: file.unk_id = number; break;
-      case 41: file.bos_id = number; break;
-      case 42: file.eos_id = number; break;
-      case 43: file.pad_id = number; break;
-      case 44: file.unk_surface = field->bytes; break;
-      default: break;
+      case 3:
+        file.kind = static_cast<PieceModelKind>(number);
+        break;
+      case 24:
+        file.treat_whitespace_as_suffix = field->value != 0;
+        break;
+      case 35:
+        file.byte_fallback = field->value != 0;
+        break;
+      case 40:
+        file.unk_id = number;
+        break;
+      case 41:
+        file.bos_id = number;
+        break;
+      case 42:
+        file.eos_id = number;
+        break;
+      case 43:
+        file.pad_id = number;
+        break;
+      case 44:
+        file.unk_surface = field->bytes;
+        break;
+      default:
+        break;
     }
   }
   return !message.broken();
@@ -103,11 +128,20 @@ bool read_normalizer(std::string_view bytes, SentencePieceFile& file) {
   Message message(bytes);
   while (const auto field = message.next()) {
     switch (field->number) {
-      case 2: file.charsmap = field->bytes; break;
-      case 3: file.add_dummy_prefix = field->value != 0; break;
-      case 4: file.remove_extra_whitespaces = field->value != 0; break;
-      case 5: file.escape_whitespaces = field->value != 0; break;
-      default: break;
+      case 2:
+        file.charsmap = field->bytes;
+        break;
+      case 3:
+        file.add_dummy_prefix = field->value != 0;
+        break;
+      case 4:
+        file.remove_extra_whitespaces = field->value != 0;
+        break;
+      case 5:
+        file.escape_whitespaces = field->value != 0;
+        break;
+      default:
+        break;
     }
   }
   return !message.broken();

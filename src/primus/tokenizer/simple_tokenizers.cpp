@@ -1,8 +1,7 @@
 // Kinds without a vocabulary of others: bytes, characters, numbers.
 #include <algorithm>
-#include <set>
-
 #include <fmt/format.h>
+#include <set>
 
 #include "primus/base/error.h"
 #include "primus/base/json.h"
@@ -84,7 +83,8 @@ class CharTokenizer final : public Tokenizer {
       const CodePoint c = decode_utf8(text.data() + i);
       const auto id = find(c.value);
       if (!id) {
-        Diagnostic error = error_at({}, fmt::format("the text has a character that the character vocabulary lacks, at byte {}", i));
+        Diagnostic error =
+            error_at({}, fmt::format("the text has a character that the character vocabulary lacks, at byte {}", i));
         error.found = fmt::format("U+{:04X}", static_cast<uint32_t>(c.value));
         error.expected = fmt::format("one of its {} characters", characters_.size());
         error.suggestion = "make the vocabulary from all of the text, or use ByteTokenizer";
@@ -156,7 +156,9 @@ class NullTokenizer final : public Tokenizer {
 
 }  // namespace
 
-std::unique_ptr<Tokenizer> make_byte_tokenizer() { return std::make_unique<ByteTokenizer>(); }
+std::unique_ptr<Tokenizer> make_byte_tokenizer() {
+  return std::make_unique<ByteTokenizer>();
+}
 
 std::unique_ptr<Tokenizer> make_null_tokenizer(int64_t vocab_size) {
   return std::make_unique<NullTokenizer>(vocab_size);

@@ -3,10 +3,9 @@
 #include <algorithm>
 #include <atomic>
 #include <exception>
+#include <fmt/format.h>
 #include <mutex>
 #include <thread>
-
-#include <fmt/format.h>
 
 #include "primus/base/error.h"
 #include "primus/tokenizer/unicode.h"

@@ -1,6 +1,5 @@
 // Reads a Hugging Face tokenizer.json, and GPT-2's two files into the same parts.
 #include <algorithm>
-
 #include <fmt/format.h>
 
 #include "primus/base/strings.h"
@@ -49,10 +48,10 @@ class Reader {
     SpecialIds special;
     if (boundary.before.size() == 1) special.bos = boundary.before[0];
     if (boundary.after.size() == 1) special.eos = boundary.after[0];
-    std::unique_ptr<Tokenizer> result = std::make_unique<BpeTokenizer>(BpeParts{
-        byte_level ? "byte-level BPE (tokenizer.json)" : "character BPE (tokenizer.json)", std::move(texts),
-        std::move(added), std::move(normalizer), std::move(pre_tokenizer), std::move(model).value(),
-        std::move(decoder), special, std::move(boundary)});
+    std::unique_ptr<Tokenizer> result = std::make_unique<BpeTokenizer>(
+        BpeParts{byte_level ? "byte-level BPE (tokenizer.json)" : "character BPE (tokenizer.json)", std::move(texts),
+                 std::move(added), std::move(normalizer), std::move(pre_tokenizer), std::move(model).value(),
+                 std::move(decoder), special, std::move(boundary)});
     return {std::move(result), notes_};
   }
 
@@ -99,7 +98,8 @@ class Reader {
 
   void set_text(Texts& texts, const std::string& text, int64_t id, const std::string& key) {
     if (id < 0 || id > kMaxId) {
-      return fail(key, fmt::format("token '{}' has the id {}, which is not in 0 to {}", printable_ascii(text), id, kMaxId));
+      return fail(key,
+                  fmt::format("token '{}' has the id {}, which is not in 0 to {}", printable_ascii(text), id, kMaxId));
     }
     const auto at = static_cast<size_t>(id);
     if (at >= texts.size()) texts.resize(at + 1);
@@ -203,7 +203,8 @@ class Reader {
       return;
     }
     if (type != "TemplateProcessing") {
-      return fail(key, fmt::format("post-processor '{}' is not supported: TemplateProcessing, ByteLevel, Sequence", type));
+      return fail(key,
+                  fmt::format("post-processor '{}' is not supported: TemplateProcessing, ByteLevel, Sequence", type));
     }
     bool behind = false;
     for (const Json& item : json.value("single", Json::array())) {
@@ -213,7 +214,8 @@ class Reader {
         const std::string name = item["SpecialToken"].value("id", "");
         const Json& tokens = part(json, "special_tokens");
         if (!tokens.contains(name) || !tokens[name].contains("ids")) {
-          fail(key, fmt::format("the template names '{}', which its special_tokens do not have", printable_ascii(name)));
+          fail(key,
+               fmt::format("the template names '{}', which its special_tokens do not have", printable_ascii(name)));
           continue;
         }
         for (const Json& id : tokens[name]["ids"]) (behind ? boundary.after : boundary.before).push_back(id);
@@ -269,7 +271,8 @@ TokenizerResult read_gpt2_files(std::string_view vocab, const Place& vocab_place
                                 const Place& merges_place) {
   Result<VocabularyJson> parsed = parse_vocabulary_json(vocab, "", vocab_place);
   if (!parsed) return parsed.diagnostics();
-  if (!parsed->has_vocab) return error_at(vocab_place, "this is not a vocabulary: an object {\"token\": id} was expected");
+  if (!parsed->has_vocab)
+    return error_at(vocab_place, "this is not a vocabulary: an object {\"token\": id} was expected");
   const ByteAlphabet alphabet;
   Texts texts;
   Texts bytes_of;
@@ -302,9 +305,15 @@ TokenizerResult read_gpt2_files(std::string_view vocab, const Place& vocab_place
   words.byte_level = true;
   DecoderRule decoder;
   decoder.byte_level = true;
-  std::unique_ptr<Tokenizer> result = std::make_unique<BpeTokenizer>(
-      BpeParts{"byte-level BPE (GPT-2 files)", std::move(texts), std::move(added), {}, std::move(words),
-               std::move(model).value(), std::move(decoder), special, std::move(boundary)});
+  std::unique_ptr<Tokenizer> result = std::make_unique<BpeTokenizer>(BpeParts{"byte-level BPE (GPT-2 files)",
+                                                                              std::move(texts),
+                                                                              std::move(added),
+                                                                              {},
+                                                                              std::move(words),
+                                                                              std::move(model).value(),
+                                                                              std::move(decoder),
+                                                                              special,
+                                                                              std::move(boundary)});
   return result;
 }
 

@@ -1,7 +1,6 @@
 #include "primus/tokenizer/unicode.h"
 
 #include <map>
-
 #include <unicode/uchar.h>
 
 namespace primus::tokenizer {

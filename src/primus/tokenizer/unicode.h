@@ -12,14 +12,14 @@ namespace primus::tokenizer {
 
 // Bits of a character's class. Unicode 15.0 (ICU 72).
 enum CharBits : uint8_t {
-  kLetter = 1,     // \p{L}
-  kNumber = 2,     // \p{N}
-  kSpace = 4,      // \p{White_Space}
-  kUpperLike = 8,  // [\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]
+  kLetter = 1,      // \p{L}
+  kNumber = 2,      // \p{N}
+  kSpace = 4,       // \p{White_Space}
+  kUpperLike = 8,   // [\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]
   kLowerLike = 16,  // [\p{Ll}\p{Lm}\p{Lo}\p{M}]
-  kOther = 32,     // [^\s\p{L}\p{N}]
-  kNewline = 64,   // [\r\n]
-  kWord = 128,     // \w: letters, marks, decimal digits, connector punctuation, joiners
+  kOther = 32,      // [^\s\p{L}\p{N}]
+  kNewline = 64,    // [\r\n]
+  kWord = 128,      // \w: letters, marks, decimal digits, connector punctuation, joiners
 };
 
 // The class of every code point, in two stages (about 60 KiB).

@@ -80,8 +80,7 @@ std::vector<UnigramModel::Cut> UnigramModel::encode(std::string_view text) const
       const int32_t id = id_at_node_[static_cast<size_t>(node)];
       if (id < 0) continue;
       const auto at = static_cast<size_t>(id);
-      const float score =
-          user_defined_[at] ? static_cast<float>(end - begin) * max_score_ - 0.1F : scores_[at];
+      const float score = user_defined_[at] ? static_cast<float>(end - begin) * max_score_ - 0.1F : scores_[at];
       offer(begin, end, score + so_far, id);
       has_single = has_single || end - begin == length;
     }

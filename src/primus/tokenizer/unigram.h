@@ -27,7 +27,7 @@ class UnigramModel {
   std::vector<float> scores_;
   std::vector<int32_t> id_at_node_;  // -1: a path only
   std::vector<bool> user_defined_;
-  MergeTable edges_;                 // (node, byte) -> node
+  MergeTable edges_;  // (node, byte) -> node
   float min_score_ = 0.0F;
   float max_score_ = 0.0F;
   int32_t unk_id_;

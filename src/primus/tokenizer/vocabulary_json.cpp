@@ -13,7 +13,8 @@ constexpr size_t kMaxDepth = 256;
 // Builds the tree from the parser's events; the vocabulary goes to its list.
 class Builder : public nlohmann::json_sax<Json> {
  public:
-  explicit Builder(const std::string& vocab_key) : wanted_(vocab_key.empty() ? std::vector<std::string>{} : split(vocab_key, '.')) {}
+  explicit Builder(const std::string& vocab_key)
+      : wanted_(vocab_key.empty() ? std::vector<std::string>{} : split(vocab_key, '.')) {}
 
   bool null() override { return put(nullptr); }
   bool boolean(bool value) override { return put(value); }
@@ -33,7 +34,8 @@ class Builder : public nlohmann::json_sax<Json> {
   }
   bool key(std::string& name) override {
     key_ = std::move(name);
-    if (!in_vocab_ && stack_.back()->contains(key_)) return fail(fmt::format("JSON key '{}' occurs twice in one object", key_));
+    if (!in_vocab_ && stack_.back()->contains(key_))
+      return fail(fmt::format("JSON key '{}' occurs twice in one object", key_));
     return true;
   }
   bool end_object() override {

@@ -94,7 +94,8 @@ class Walker {
     if (p + 2 >= end_) return nullptr;
     if (any_case && p[1] == 0xC5 && p[2] == 0xBF) return p + 3;
     const Byte second = fold(p[2]);
-    const bool two = (first == 'r' && second == 'e') || (first == 'v' && second == 'e') || (first == 'l' && second == 'l');
+    const bool two =
+        (first == 'r' && second == 'e') || (first == 'v' && second == 'e') || (first == 'l' && second == 'l');
     return two ? p + 3 : nullptr;
   }
 

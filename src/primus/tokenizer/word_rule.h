@@ -12,9 +12,9 @@ namespace primus::tokenizer {
 
 struct WordRule {
   enum class Letters {
-    SpaceThenRun,   // " ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+", as GPT-2
-    AnyThenRun,     // "[^\r\n\p{L}\p{N}]?\p{L}+", as Llama 3
-    AnyThenCased,   // o200k's two alternatives: capitals then small letters
+    SpaceThenRun,  // " ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+", as GPT-2
+    AnyThenRun,    // "[^\r\n\p{L}\p{N}]?\p{L}+", as Llama 3
+    AnyThenCased,  // o200k's two alternatives: capitals then small letters
   };
   enum class Contractions { None, Exact, AnyCase, AnyCaseAfterWord };
 

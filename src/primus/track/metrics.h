@@ -46,7 +46,7 @@ class Sink {
 // removed first (0: the file starts empty).
 std::unique_ptr<Sink> open_metrics_file(const fs::path& path, int64_t resume_step);
 
-// TensorBoard event files under `folder`, with megatron's tag names.
-std::unique_ptr<Sink> open_tensorboard(const fs::path& folder, int64_t resume_step);
+// One more TensorBoard event file in `folder`, with megatron's tag names.
+std::unique_ptr<Sink> open_tensorboard(const fs::path& folder);
 
 }  // namespace primus::track

@@ -111,6 +111,7 @@ double head_lr(const Trainer& trainer, double lr, double consumed_samples, doubl
 StepResult train_step(Trainer& trainer, data::BatchLoader& loader) {
   const spec::RunSpec& spec = trainer.spec;
   TrainState& state = trainer.state;
+  trainer.group.set_step(state.step + 1);
   const auto schedule_samples = static_cast<double>(state.schedule_samples);
   StepResult result;
   result.global_batch_size = spec::global_batch_size(spec.batch, state.consumed_samples);

@@ -1,15 +1,13 @@
 // What the golden tests of this folder share: a scratch folder and little-endian digests.
 #pragma once
 
-#include <unistd.h>
-
 #include <atomic>
+#include <fmt/format.h>
 #include <fstream>
 #include <sstream>
 #include <string>
+#include <unistd.h>
 #include <vector>
-
-#include <fmt/format.h>
 
 #include "primus/base/fs.h"
 #include "primus/base/hash.h"

@@ -2,12 +2,15 @@
 #include <gtest/gtest.h>
 
 #include "golden/data/support.h"
+
 #include "primus/data/indexed_dataset_writer.h"
 
 namespace primus::data::test {
 namespace {
 
-std::string golden_prefix(const std::string& name) { return (kGoldenFolder / "indexed" / name).string(); }
+std::string golden_prefix(const std::string& name) {
+  return (kGoldenFolder / "indexed" / name).string();
+}
 
 void expect_same_files(const std::string& prefix, const std::string& name) {
   EXPECT_EQ(bytes_of(prefix + ".bin"), bytes_of(golden_prefix(name) + ".bin"));
@@ -23,7 +26,8 @@ TEST(IndexedDatasetWriter, WritesTheBytesThatMegatronWrites) {
   expect_same_files(scratch / "u16", "u16");
 
   IndexedDatasetWriter i32(scratch / "i32", TokenType::I32);
-  for (const std::vector<int32_t>& document : std::vector<std::vector<int32_t>>{{}, {3, 2, 131071}, {}, {70000, 1}, {}}) {
+  for (const std::vector<int32_t>& document :
+       std::vector<std::vector<int32_t>>{{}, {3, 2, 131071}, {}, {70000, 1}, {}}) {
     i32.add_document(document);
   }
   i32.close();

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "golden/data/support.h"
+
 #include "primus/data/indexed_dataset_writer.h"
 #include "primus/data/loader.h"
 
@@ -101,13 +102,13 @@ TEST_P(Orders, GiveTheSamplesThatMegatronGives) {
   const SplitSizes sizes{row["sizes"][0], row["sizes"][1], row["sizes"][2]};
   // Twice: built, then read from the index cache.
   for (const char* round : {" built", " cached"}) {
-    Result<Datasets> datasets =
-        open_datasets(run, run.data.mock ? -1 : kEod, vocab, sizes, {.check_enough = false});
+    Result<Datasets> datasets = open_datasets(run, run.data.mock ? -1 : kEod, vocab, sizes, {.check_enough = false});
     ASSERT_TRUE(datasets.ok()) << render(datasets.diagnostics());
     for (const Split split : {Split::Train, Split::Valid, Split::Test}) {
       // What nobody asks for is not built here; Megatron builds it all the same.
       if (sizes[split] == 0) continue;
-      expect_samples((*datasets)[split].get(), row["expected"][to_string(split)], to_string(split) + std::string(round));
+      expect_samples((*datasets)[split].get(), row["expected"][to_string(split)],
+                     to_string(split) + std::string(round));
     }
   }
 }
@@ -127,14 +128,15 @@ INSTANTIATE_TEST_SUITE_P(Megatron, Orders, testing::ValuesIn(cases()), [](const 
 TEST(SampleOrder, DealsSamplesToRanksAsMegatronDoes) {
   const Json all = golden("orders.json");
   for (const Json& row : all["orders"]) {
-    const OrderRule rule{row["loader"] == "single" ? spec::LoaderOrder::Single : spec::LoaderOrder::Cyclic, row["sharding"],
-                         row["micro_batch"], row["ranks"]};
+    const OrderRule rule{row["loader"] == "single" ? spec::LoaderOrder::Single : spec::LoaderOrder::Cyclic,
+                         row["sharding"], row["micro_batch"], row["ranks"]};
     const SampleOrder order = SampleOrder::make(row["n"], rule).value();
     for (int64_t rank = 0; rank < rule.num_ranks; ++rank) {
       const Json& batches = row["batches"][static_cast<size_t>(rank)];
       for (size_t k = 0; k < batches.size(); ++k) {
-        EXPECT_EQ(order.micro_batch(row["consumed"], static_cast<int64_t>(k), rule.micro_batch_size, rank, rule.num_ranks),
-                  numbers<int64_t>(batches[k]))
+        EXPECT_EQ(
+            order.micro_batch(row["consumed"], static_cast<int64_t>(k), rule.micro_batch_size, rank, rule.num_ranks),
+            numbers<int64_t>(batches[k]))
             << row["loader"] << " of " << row["n"] << ", rank " << rank << ", batch " << k;
       }
     }

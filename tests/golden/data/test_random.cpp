@@ -1,9 +1,9 @@
 // Golden values: make_random.py (numpy, torch).
 #include <gtest/gtest.h>
-
 #include <numeric>
 
 #include "golden/data/support.h"
+
 #include "primus/data/numpy_random.h"
 
 namespace primus::data::test {
@@ -55,7 +55,8 @@ TEST(NumpyRandom, SumsInPairsToTheLastBit) {
 TEST(TorchRandom, PermutesAsRandpermDoes) {
   for (const Json& row : golden("random.json")["randperm"]) {
     const std::vector<uint32_t> values = torch_randperm(row["n"], row["seed"]);
-    EXPECT_EQ(digest(std::vector<int64_t>(values.begin(), values.end())), row["sha256"].get<std::string>()) << row.dump();
+    EXPECT_EQ(digest(std::vector<int64_t>(values.begin(), values.end())), row["sha256"].get<std::string>())
+        << row.dump();
   }
 }
 

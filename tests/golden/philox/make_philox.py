@@ -1,9 +1,9 @@
-"""Golden values of tests/parity/kernels/philox_test.cpp: a second implementation in plain Python, whose floats are IEEE doubles
-without fused operations.
+"""Golden values of tests/parity/kernels/philox_test.cpp: a second implementation in plain Python, whose floats are
+IEEE doubles without fused operations.
 
     python3 make_philox.py        (Python 3.11, mpmath 1.3; no other package)
 
-Prints: words of a stream, normals by AS 241 (hex floats), FNV-1a of 10,007 fp32 normals, and the exact quantiles by mpmath.
+Prints: words of a stream, normals by AS 241 (hex floats), FNV-1a of 10,007 fp32 normals, exact quantiles by mpmath.
 """
 import math
 import struct
@@ -102,4 +102,5 @@ if __name__ == "__main__":
     for w in (0, 1, 12345, 2**28, 322122547, 2**31, 3 * 10**9, 4000000000, 2**32 - 1):
         p = (mpmath.mpf(w) + mpmath.mpf(1) / 2) / 2**32
         exact = mpmath.sqrt(2) * mpmath.erfinv(2 * p - 1)
-        print(f"{{{w}U, {mpmath.nstr(exact, 20)}}},  // AS 241 {normal(w).hex()}, off by {float(abs(normal(w) / exact - 1)):.1e}")
+        off = float(abs(normal(w) / exact - 1))
+        print(f"{{{w}U, {mpmath.nstr(exact, 20)}}},  // AS 241 {normal(w).hex()}, off by {off:.1e}")

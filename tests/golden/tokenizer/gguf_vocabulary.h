@@ -27,8 +27,8 @@ class GgufReader {
 
   GgufVocabulary read() {
     if (take(4) != "GGUF") throw std::runtime_error("not a GGUF file");
-    number<uint32_t>();                                   // version
-    number<uint64_t>();                                   // tensors
+    number<uint32_t>();  // version
+    number<uint64_t>();  // tensors
     for (auto n = number<uint64_t>(); n > 0; --n) {
       const std::string key(string());
       value(key, number<uint32_t>());
@@ -52,7 +52,8 @@ class GgufReader {
   std::string_view string() { return take(number<uint64_t>()); }
 
   void value(const std::string& key, uint32_t type) {
-    static const std::map<uint32_t, size_t> sizes = {{0, 1}, {1, 1}, {2, 2}, {3, 2}, {4, 4}, {5, 4}, {6, 4}, {7, 1}, {10, 8}, {11, 8}, {12, 8}};
+    static const std::map<uint32_t, size_t> sizes = {{0, 1}, {1, 1}, {2, 2},  {3, 2},  {4, 4}, {5, 4},
+                                                     {6, 4}, {7, 1}, {10, 8}, {11, 8}, {12, 8}};
     if (type == 8) {
       const std::string_view text = string();
       if (key == "tokenizer.ggml.tokens") result_.tokens.emplace_back(text);
@@ -111,12 +112,14 @@ inline std::string tokenizer_json_of(const GgufVocabulary& vocabulary, const Ggu
       }
     }
   }
-  Json model_flags = {{"ignore_merges", family.ignore_merges}, {"byte_fallback", family.byte_fallback}, {"fuse_unk", family.byte_fallback}};
+  Json model_flags = {{"ignore_merges", family.ignore_merges},
+                      {"byte_fallback", family.byte_fallback},
+                      {"fuse_unk", family.byte_fallback}};
   std::string flags = model_flags.dump();
   flags.pop_back();
-  return "{\"added_tokens\":" + added.dump() + ",\"normalizer\":" + family.normalizer.dump() + ",\"pre_tokenizer\":" +
-         family.pre_tokenizer.dump() + ",\"decoder\":" + family.decoder.dump() + ",\"model\":" + flags +
-         ",\"type\":\"BPE\",\"vocab\":{" + vocab + "},\"merges\":" + merges.dump() + "}}";
+  return "{\"added_tokens\":" + added.dump() + ",\"normalizer\":" + family.normalizer.dump() +
+         ",\"pre_tokenizer\":" + family.pre_tokenizer.dump() + ",\"decoder\":" + family.decoder.dump() +
+         ",\"model\":" + flags + ",\"type\":\"BPE\",\"vocab\":{" + vocab + "},\"merges\":" + merges.dump() + "}}";
 }
 
 }  // namespace primus::tokenizer

@@ -2,10 +2,9 @@
 #pragma once
 
 #include <cstdlib>
+#include <gtest/gtest.h>
 #include <map>
 #include <string>
-
-#include <gtest/gtest.h>
 
 #include "primus/base/fs.h"
 #include "primus/base/json.h"
@@ -13,7 +12,9 @@
 
 namespace primus::tokenizer {
 
-inline fs::path golden_folder() { return "tests/golden/tokenizer"; }  // tests run in the repository root
+inline fs::path golden_folder() {
+  return "tests/golden/tokenizer";
+}  // tests run in the repository root
 
 // Read once a process: the files are parsed for many tests.
 inline const Json& read_golden(const std::string& name) {
@@ -34,17 +35,19 @@ inline bool in_ci() {
   return ci && *ci && std::string(ci) != "false";
 }
 
-inline std::vector<int32_t> ids_of(const Json& list) { return list.get<std::vector<int32_t>>(); }
+inline std::vector<int32_t> ids_of(const Json& list) {
+  return list.get<std::vector<int32_t>>();
+}
 
 }  // namespace primus::tokenizer
 
 // Leaves the test when an asset is absent: a failure in CI for the small set, whose fetch step must have brought it; a
 // skip on a developer's machine. --all assets are fetched only by the full test run, which sets PRIMUS_ASSETS_ALL=1.
-#define PRIMUS_NEED_ASSET(path, is_small)                                                                      \
-  do {                                                                                                         \
-    if (!::primus::fs::exists(path)) {                                                                         \
-      const bool must = ::primus::tokenizer::in_ci() && ((is_small) || std::getenv("PRIMUS_ASSETS_ALL"));      \
+#define PRIMUS_NEED_ASSET(path, is_small)                                                                          \
+  do {                                                                                                             \
+    if (!::primus::fs::exists(path)) {                                                                             \
+      const bool must = ::primus::tokenizer::in_ci() && ((is_small) || std::getenv("PRIMUS_ASSETS_ALL"));          \
       if (must) FAIL() << (path).string() << " is missing: the fetch step tests/assets/fetch.sh did not bring it"; \
       GTEST_SKIP() << (path).string() << " is missing: run tests/assets/fetch.sh" << ((is_small) ? "" : " --all"); \
-    }                                                                                                          \
+    }                                                                                                              \
   } while (false)

@@ -2,6 +2,7 @@
 // make_published.py from the llama-cpp-python 0.3.36 sdist, MIT): independent of every library used elsewhere.
 #include "gguf_vocabulary.h"
 #include "golden_files.h"
+
 #include "primus/tokenizer/find.h"
 #include "primus/tokenizer/word_rule.h"
 
@@ -23,15 +24,26 @@ void expect_file(const std::string& asset, const std::string& name) {
   expect_vectors(*value_or_throw(load_tokenizer(path)), name);
 }
 
-TEST(LlamaCppVectors, HoldForTheLlama3RankFile) { expect_file("llama3/tokenizer.model", "llama-bpe"); }
-TEST(LlamaCppVectors, HoldForTheQwenRankFile) { expect_file("qwen/qwen.tiktoken", "qwen2"); }
-TEST(LlamaCppVectors, HoldForTheGpt2Files) { expect_file("gpt2", "gpt-2"); }
-TEST(LlamaCppVectors, HoldForTheGpt2RankFile) { expect_file("whisper/gpt2.tiktoken", "gpt-2"); }
+TEST(LlamaCppVectors, HoldForTheLlama3RankFile) {
+  expect_file("llama3/tokenizer.model", "llama-bpe");
+}
+TEST(LlamaCppVectors, HoldForTheQwenRankFile) {
+  expect_file("qwen/qwen.tiktoken", "qwen2");
+}
+TEST(LlamaCppVectors, HoldForTheGpt2Files) {
+  expect_file("gpt2", "gpt-2");
+}
+TEST(LlamaCppVectors, HoldForTheGpt2RankFile) {
+  expect_file("whisper/gpt2.tiktoken", "gpt-2");
+}
 
 Json split(const std::string& pattern_name) {
   return {{"type", "Sequence"},
           {"pretokenizers",
-           {{{"type", "Split"}, {"pattern", {{"Regex", *named_pattern(pattern_name)}}}, {"behavior", "Isolated"}, {"invert", false}},
+           {{{"type", "Split"},
+             {"pattern", {{"Regex", *named_pattern(pattern_name)}}},
+             {"behavior", "Isolated"},
+             {"invert", false}},
             {{"type", "ByteLevel"}, {"add_prefix_space", false}, {"use_regex", false}}}}};
 }
 
@@ -68,7 +80,8 @@ TEST_P(GgufVectors, HoldForTheTokenizerJsonOfTheFamily) {
   expect_vectors(*value_or_throw(read_tokenizer_json(json, {path.string()})), GetParam());
 }
 
-INSTANTIATE_TEST_SUITE_P(Golden, GgufVectors, ::testing::Values("llama-bpe", "qwen2", "gpt-2", "starcoder", "llama-spm"),
+INSTANTIATE_TEST_SUITE_P(Golden, GgufVectors,
+                         ::testing::Values("llama-bpe", "qwen2", "gpt-2", "starcoder", "llama-spm"),
                          [](const auto& test) {
                            std::string name = test.param;
                            for (char& c : name) c = c == '-' ? '_' : c;

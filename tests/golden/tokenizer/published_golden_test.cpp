@@ -3,6 +3,7 @@
 #include <set>
 
 #include "golden_files.h"
+
 #include "primus/tokenizer/find.h"
 
 namespace primus::tokenizer {
@@ -11,7 +12,7 @@ namespace {
 struct Published {
   const char* path;  // in the assets folder
   int64_t vocab_size;
-  bool is_small;     // of the set that CI fetches
+  bool is_small;  // of the set that CI fetches
 };
 constexpr Published kPublished[] = {
     {"llama3/tokenizer.model", 128256, true},
@@ -50,7 +51,8 @@ TEST_P(PublishedTokenizer, GivesTheIdsAndTextOfItsReferenceLibrary) {
       const std::string text = golden["texts"][i];
       const std::vector<int32_t> ids = ids_of(rows[i]["ids"]);
       EXPECT_EQ(tokenizer->encode(text), ids) << Json(text);
-      EXPECT_EQ(tokenizer->decode(ids), rows[i].contains("decoded") ? rows[i]["decoded"].get<std::string>() : text) << i;
+      EXPECT_EQ(tokenizer->decode(ids), rows[i].contains("decoded") ? rows[i]["decoded"].get<std::string>() : text)
+          << i;
     }
   }
 }
@@ -64,7 +66,8 @@ INSTANTIATE_TEST_SUITE_P(Golden, PublishedTokenizer, ::testing::ValuesIn(kPublis
 TEST(PublishedGoldens, CoverEveryFileThatTheMakerSaw) {
   std::set<std::string> here;
   for (const Published& one : kPublished) here.insert(one.path);
-  for (const auto& [name, rows] : read_golden("published_goldens.json")["files"].items()) EXPECT_TRUE(here.contains(name)) << name;
+  for (const auto& [name, rows] : read_golden("published_goldens.json")["files"].items())
+    EXPECT_TRUE(here.contains(name)) << name;
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // Ids, special-token rules and decoded text of small tokenizer.json files against the tokenizers library.
 // Made by make_small.py (tokenizers 0.23.3).
 #include "golden_files.h"
+
 #include "primus/tokenizer/load.h"
 
 namespace primus::tokenizer {
@@ -29,12 +30,14 @@ class SmallTokenizer : public ::testing::TestWithParam<std::string> {
 };
 
 TEST_P(SmallTokenizer, GivesTheIdsOfTheReferenceLibrary) {
-  for (size_t i = 0; i < num_texts(); ++i) EXPECT_EQ(tokenizer->encode(text(i)), ids_of(row(i)["ids"])) << Json(text(i));
+  for (size_t i = 0; i < num_texts(); ++i)
+    EXPECT_EQ(tokenizer->encode(text(i)), ids_of(row(i)["ids"])) << Json(text(i));
 }
 
 TEST_P(SmallTokenizer, GivesTheSameIdsFromItsCache) {
   for (size_t i = 0; i < num_texts(); ++i) tokenizer->encode(text(i));
-  for (size_t i = 0; i < num_texts(); ++i) EXPECT_EQ(tokenizer->encode(text(i)), ids_of(row(i)["ids"])) << Json(text(i));
+  for (size_t i = 0; i < num_texts(); ++i)
+    EXPECT_EQ(tokenizer->encode(text(i)), ids_of(row(i)["ids"])) << Json(text(i));
 }
 
 TEST_P(SmallTokenizer, PutsBeginAndEndWhereItsFileSays) {

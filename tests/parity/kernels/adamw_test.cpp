@@ -122,7 +122,9 @@ TEST(Sgd, EqualsTheDoubleReference) {
         reference::sgd_step(expected.master, expected.grad, expected.m, expected.copy, options);
       }
       EXPECT_LT(distance(state.master, expected.master), 1e-5);
-      if (momentum != 0) EXPECT_LT(distance(state.m, expected.m), 1e-5);
+      if (momentum != 0) {
+        EXPECT_LT(distance(state.m, expected.m), 1e-5);
+      }
       EXPECT_TRUE(at::equal(state.copy, state.master.to(at::kBFloat16)));
     }
   }

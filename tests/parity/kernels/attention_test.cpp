@@ -1,9 +1,8 @@
 // Tiled attention against the plain double-precision definition.
 #include "primus/kernels/attention.h"
 
-#include <gtest/gtest.h>
-
 #include <cmath>
+#include <gtest/gtest.h>
 
 #include "primus/kernels/attention_tiled.h"
 #include "primus/tensor/runtime.h"
@@ -29,8 +28,10 @@ struct Inputs {
   at::Tensor q, k, v, dout;
 
   Inputs(const Case& c, at::ScalarType dtype)
-      : q(noise({c.b, c.t, c.h, c.d}, 1, dtype)), k(noise({c.b, c.s, c.g, c.d}, 2, dtype)),
-        v(noise({c.b, c.s, c.g, c.d}, 3, dtype)), dout(noise({c.b, c.t, c.h, c.d}, 4, dtype)) {}
+      : q(noise({c.b, c.t, c.h, c.d}, 1, dtype)),
+        k(noise({c.b, c.s, c.g, c.d}, 2, dtype)),
+        v(noise({c.b, c.s, c.g, c.d}, 3, dtype)),
+        dout(noise({c.b, c.t, c.h, c.d}, 4, dtype)) {}
   Inputs wide() const {
     Inputs w = *this;
     for (at::Tensor* t : {&w.q, &w.k, &w.v, &w.dout}) *t = t->to(at::kDouble);
@@ -55,14 +56,14 @@ void expect_matches_reference(const AttentionRoute& route, const Inputs& in, con
 }
 
 constexpr Case kCases[] = {
-    {1, 1, 1, 1, 1, 16}, {2, 7, 7, 3, 1, 8},     {1, 64, 64, 2, 2, 64},   {2, 65, 65, 4, 2, 32},
-    {1, 200, 200, 6, 2, 64}, {1, 129, 129, 2, 1, 40}, {1, 70, 70, 1, 1, 128}, {1, 130, 130, 3, 3, 80}, {1, 67, 67, 2, 2, 7},
-    {1, 100, 100, 2, 1, 48},
+    {1, 1, 1, 1, 1, 16},     {2, 7, 7, 3, 1, 8},      {1, 64, 64, 2, 2, 64},  {2, 65, 65, 4, 2, 32},
+    {1, 200, 200, 6, 2, 64}, {1, 129, 129, 2, 1, 40}, {1, 70, 70, 1, 1, 128}, {1, 130, 130, 3, 3, 80},
+    {1, 67, 67, 2, 2, 7},    {1, 100, 100, 2, 1, 48},
 };
 
 std::string name(const Case& c) {
-  return "b" + std::to_string(c.b) + " t" + std::to_string(c.t) + " h" + std::to_string(c.h) + " g" + std::to_string(c.g) +
-         " d" + std::to_string(c.d);
+  return "b" + std::to_string(c.b) + " t" + std::to_string(c.t) + " h" + std::to_string(c.h) + " g" +
+         std::to_string(c.g) + " d" + std::to_string(c.d);
 }
 
 struct RouteCase {
@@ -85,9 +86,9 @@ TEST(Attention, EqualsTheDefinitionForOddShapesDtypesAndRoutes) {
       for (const bool causal : {true, false}) {
         AttentionOptions options;
         options.causal = causal;
-        expect_matches_reference(r.route, Inputs(c, r.dtype), options, r.tolerance,
-                                 name(c) + " " + at::toString(r.dtype) + " " + r.route.to_string() +
-                                     (causal ? " causal" : " full"));
+        expect_matches_reference(
+            r.route, Inputs(c, r.dtype), options, r.tolerance,
+            name(c) + " " + at::toString(r.dtype) + " " + r.route.to_string() + (causal ? " causal" : " full"));
       }
     }
   }

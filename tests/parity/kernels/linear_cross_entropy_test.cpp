@@ -1,10 +1,10 @@
 // Chunked cross entropy from hidden states against the whole-matrix definition in double precision.
 #include "primus/kernels/linear_cross_entropy.h"
 
+#include <cmath>
 #include <gtest/gtest.h>
 
-#include <cmath>
-
+#include "primus/tensor/memory_meter.h"
 #include "primus/tensor/runtime.h"
 
 namespace primus::kernels {
@@ -26,7 +26,8 @@ struct Head {
     x = noise({n, h}, 1, dtype);
     w = noise({v, h}, 2, dtype, 0.3);
     labels = at::arange(n, at::kLong) * 37 % v;
-    weights = at::rand({n}, at::detail::createCPUGenerator(5), at::kDouble).to(dtype == at::kDouble ? at::kDouble : at::kFloat);
+    weights = at::rand({n}, at::detail::createCPUGenerator(5), at::kDouble)
+                  .to(dtype == at::kDouble ? at::kDouble : at::kFloat);
   }
   at::Tensor zero_grad() const { return at::zeros(w.sizes(), weights.options()); }
 };
@@ -35,10 +36,8 @@ struct DtypeCase {
   at::ScalarType dtype;
   double loss_tolerance, grad_tolerance;
 };
-constexpr DtypeCase kDtypes[] = {{at::kDouble, 1e-13, 1e-12},
-                                 {at::kFloat, 1e-6, 2e-6},
-                                 {at::kBFloat16, 3e-3, 1.2e-2},
-                                 {at::kHalf, 5e-4, 2e-3}};
+constexpr DtypeCase kDtypes[] = {
+    {at::kDouble, 1e-13, 1e-12}, {at::kFloat, 1e-6, 2e-6}, {at::kBFloat16, 3e-3, 1.2e-2}, {at::kHalf, 5e-4, 2e-3}};
 
 TEST(LinearCrossEntropy, LossAndGradientsEqualTheDefinition) {
   for (const DtypeCase& d : kDtypes) {
@@ -152,6 +151,19 @@ TEST(LinearCrossEntropy, GivesEqualBitsForAnyNumberOfThreads) {
   EXPECT_TRUE(at::equal(got[0].loss, got[1].loss));
   EXPECT_TRUE(at::equal(got[0].dx, got[1].dx));
   EXPECT_TRUE(at::equal(dw[0], dw[1]));
+}
+
+TEST(LinearCrossEntropy, NeedsLessThanASeventhOfWholeFloat32Logits) {
+  for (const at::ScalarType dtype : {at::kFloat, at::kBFloat16}) {
+    const Head head(1024, 8000, 64, dtype);
+    at::Tensor dw = head.zero_grad();
+    const tensor::MemoryMeter meter;
+    const CrossEntropyGrads got =
+        linear_cross_entropy({}, head.x, head.w, head.labels, head.weights, head.options, dw, true);
+    const int64_t extra_bytes = meter.peak_bytes() - meter.current_bytes();  // without the results
+    EXPECT_GT(extra_bytes, 0);
+    EXPECT_LT(extra_bytes, 0.15 * 1024 * 8000 * 4);
+  }
 }
 
 TEST(LinearCrossEntropy, ALabelPastTheVocabularyIsCaught) {

@@ -1,8 +1,7 @@
 #include "primus/kernels/probe.h"
 
-#include <gtest/gtest.h>
-
 #include <cmath>
+#include <gtest/gtest.h>
 
 #include "primus/tensor/runtime.h"
 

@@ -1,9 +1,8 @@
 // Merging and round trips over random vocabularies and texts, against slow plain versions.
+#include <gtest/gtest.h>
 #include <map>
 #include <optional>
 #include <random>
-
-#include <gtest/gtest.h>
 
 #include "primus/base/error.h"
 #include "primus/tokenizer/bpe_train.h"
@@ -56,14 +55,17 @@ TEST(MergeSymbols, JoinsAsThePlainLoopDoesInShortAndLongWords) {
 
 std::unique_ptr<Tokenizer> trained() {
   BpeTrainer trainer({.vocab_size = 330, .show_progress = false});
-  trainer.add("the cat and the hat and the rat \xC3\xA9t\xC3\xA9 \xE4\xBD\xA0\xE5\xA5\xBD \xE4\xBD\xA0 12 12 123 the the and and");
+  trainer.add(
+      "the cat and the hat and the rat \xC3\xA9t\xC3\xA9 \xE4\xBD\xA0\xE5\xA5\xBD \xE4\xBD\xA0 12 12 123 the the and "
+      "and");
   return value_or_throw(read_tokenizer_json(value_or_throw(trainer.train()).to_json(), {"trained"}));
 }
 
 TEST(ByteLevelTokenizer, GivesBackEveryValidText) {
   const auto tokenizer = trained();
   std::mt19937 random(6);
-  const std::vector<std::string> parts = {"the", " ", "\n", "\xC3\xA9", "\xE4\xBD\xA0", "\xF0\x9F\x99\x82", "'s", "\0x", "1", "-", "zz", "and"};
+  const std::vector<std::string> parts = {"the", " ",   "\n", "\xC3\xA9", "\xE4\xBD\xA0", "\xF0\x9F\x99\x82",
+                                          "'s",  "\0x", "1",  "-",        "zz",           "and"};
   for (int round = 0; round < 3000; ++round) {
     std::string text;
     for (size_t n = random() % 20; n > 0; --n) text += parts[random() % parts.size()];
@@ -100,10 +102,11 @@ TEST(Readers, NeverCrashOnDamagedFiles) {
     std::string bad = good;
     for (size_t n = 1 + random() % 4; n > 0; --n) bad[random() % bad.size()] = "{}[]\",:0x\xFF n"[random() % 12];
     if (random() % 3 == 0) bad.resize(random() % bad.size());
-    const auto results = {read_tokenizer_json(bad, {"bad"}), read_sentencepiece(bad, {"bad"}), read_tekken(bad, {"bad"}),
-                          read_rank_file(bad, "gpt2", {"bad"}), read_characters(bad, {"bad"})};
+    const auto results = {read_tokenizer_json(bad, {"bad"}), read_sentencepiece(bad, {"bad"}),
+                          read_tekken(bad, {"bad"}), read_rank_file(bad, "gpt2", {"bad"}),
+                          read_characters(bad, {"bad"})};
     for (const auto& result : results) {
-      if (!result.ok()) EXPECT_TRUE(has_errors(result.diagnostics()));
+      EXPECT_TRUE(result.ok() || has_errors(result.diagnostics()));
     }
     std::string noise(random() % 60, ' ');
     for (char& c : noise) c = static_cast<char>(random() % 256);

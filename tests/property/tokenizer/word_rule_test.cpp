@@ -1,12 +1,12 @@
 // The hand-written splitters against PCRE2 on the pattern itself, over random texts of every kind of character.
-#include <random>
+#include "primus/tokenizer/word_rule.h"
 
 #include <gtest/gtest.h>
+#include <random>
 #include <unicode/uchar.h>
 
 #include "primus/tokenizer/regex.h"
 #include "primus/tokenizer/unicode.h"
-#include "primus/tokenizer/word_rule.h"
 
 namespace primus::tokenizer {
 namespace {
@@ -19,8 +19,10 @@ bool both_know(char32_t c) {
 }
 
 std::string random_text(std::mt19937& random) {
-  static const std::u32string likely = U"aaabcdefghijstuvxzABCSTMZ0123456789     \n\n\r\t'''.,!?/\\-_*#\"\u00A0\u3000\u2028\u0085\u180E\u200B\u200D\u017F\u212A"
-                                       U"\u00E9\u00DF\u0301\u0308\u0640\u01C5\u02B0\u4F60\u597D\u3042\uAC00\u00BD\u2460\u0661\u216B\u20AC\u1F600\uFE0F";
+  static const std::u32string likely =
+      U"aaabcdefghijstuvxzABCSTMZ0123456789     "
+      U"\n\n\r\t'''.,!?/\\-_*#\"\u00A0\u3000\u2028\u0085\u180E\u200B\u200D\u017F\u212A"
+      U"\u00E9\u00DF\u0301\u0308\u0640\u01C5\u02B0\u4F60\u597D\u3042\uAC00\u00BD\u2460\u0661\u216B\u20AC\u1F600\uFE0F";
   std::string text;
   const size_t length = random() % 24;
   while (text.size() < length) {
@@ -95,7 +97,8 @@ TEST_P(WordRules, AgreeOnEveryCharacterBetweenTwoLetters) {
     std::vector<size_t> ends;
     split_words(rule, text, 0, text.size(), ends);
     ASSERT_EQ(ends.size(), matches.size()) << "U+" << std::hex << static_cast<uint32_t>(c);
-    for (size_t i = 0; i < ends.size(); ++i) ASSERT_EQ(ends[i], matches[i].second) << "U+" << std::hex << static_cast<uint32_t>(c);
+    for (size_t i = 0; i < ends.size(); ++i)
+      ASSERT_EQ(ends[i], matches[i].second) << "U+" << std::hex << static_cast<uint32_t>(c);
   }
 }
 

@@ -1,10 +1,10 @@
 #include "primus/data/batch_loader.h"
 
 #include <gmock/gmock.h>
-
 #include <set>
 
 #include "golden/data/support.h"
+
 #include "primus/base/error.h"
 #include "primus/data/blend.h"
 
@@ -87,13 +87,15 @@ TEST(BatchLoader, ReadsTheSameOrderOnAnotherLayout) {
 }
 
 TEST(BatchLoader, RethrowsWhatReadingThrew) {
-  BatchLoader loader(std::make_shared<Numbered>(8, 5), order_of(8, {spec::LoaderOrder::Single, true, 2, 1}), {2, 0, 1, 2}, 0);
+  BatchLoader loader(std::make_shared<Numbered>(8, 5), order_of(8, {spec::LoaderOrder::Single, true, 2, 1}),
+                     {2, 0, 1, 2}, 0);
   EXPECT_EQ(drain(loader, 2).size(), 4u);
   EXPECT_THROW(loader.next(), RunError);
 }
 
 TEST(BatchLoader, EndsAtOnceWhenItIsDropped) {
-  BatchLoader loader(std::make_shared<Numbered>(8), order_of(8, {spec::LoaderOrder::Cyclic, true, 2, 1}), {2, 0, 1, 2}, 0);
+  BatchLoader loader(std::make_shared<Numbered>(8), order_of(8, {spec::LoaderOrder::Cyclic, true, 2, 1}), {2, 0, 1, 2},
+                     0);
 }
 
 TEST(SampleOrder, VisitsEverySampleOfAPassAndChangesFromPassToPass) {
@@ -108,7 +110,8 @@ TEST(SampleOrder, VisitsEverySampleOfAPassAndChangesFromPassToPass) {
 }
 
 TEST(SampleOrder, SaysThatADataSetIsTooSmall) {
-  EXPECT_THAT(render(SampleOrder::make(3, {spec::LoaderOrder::Cyclic, true, 2, 2}).diagnostics()), HasSubstr("at least 4"));
+  EXPECT_THAT(render(SampleOrder::make(3, {spec::LoaderOrder::Cyclic, true, 2, 2}).diagnostics()),
+              HasSubstr("at least 4"));
   EXPECT_FALSE(SampleOrder::make(0, {}).ok());
 }
 
@@ -122,7 +125,8 @@ TEST(SampleOrder, KeepsAllRanksInStepWithoutSharding) {
 
 // ---------------------------------------------------------------------------------------------------- blends
 TEST(BlendOrder, KeepsEveryPrefixWithinOneOfItsShare) {
-  for (const std::vector<double>& weights : std::vector<std::vector<double>>{{0.3, 0.3, 0.4}, {1, 1, 1}, {30, 70}, {1}}) {
+  for (const std::vector<double>& weights :
+       std::vector<std::vector<double>>{{0.3, 0.3, 0.4}, {1, 1, 1}, {30, 70}, {1}}) {
     const std::vector<double> parts = normalised(weights);
     const BlendOrder order(parts, 1000);
     std::vector<int64_t> counts(parts.size());

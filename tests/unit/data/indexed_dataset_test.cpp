@@ -1,10 +1,10 @@
 #include "primus/data/indexed_dataset.h"
 
+#include <fstream>
 #include <gmock/gmock.h>
 
-#include <fstream>
-
 #include "golden/data/support.h"
+
 #include "primus/base/error.h"
 #include "primus/data/indexed_dataset_writer.h"
 
@@ -15,16 +15,20 @@ using testing::HasSubstr;
 
 std::string from_hex(std::string_view hex) {
   std::string bytes;
-  for (size_t i = 0; i + 1 < hex.size(); i += 2) bytes += static_cast<char>(std::stoi(std::string(hex.substr(i, 2)), nullptr, 16));
+  for (size_t i = 0; i + 1 < hex.size(); i += 2)
+    bytes += static_cast<char>(std::stoi(std::string(hex.substr(i, 2)), nullptr, 16));
   return bytes;
 }
 
 const std::string kIdx = from_hex(
-    "4d4d4944494458000001000000000000000802000000000000000300000000000000030000000200000000000000000000000600000000000000"
+    "4d4d49444944580000010000000000000008020000000000000003000000000000000300000002000000000000000000000006000000000000"
+    "00"
     "000000000000000001000000000000000200000000000000");
 const std::string kBin = from_hex("05000600070008000900");
 
-void write(const std::string& path, const std::string& bytes) { std::ofstream(path, std::ios::binary) << bytes; }
+void write(const std::string& path, const std::string& bytes) {
+  std::ofstream(path, std::ios::binary) << bytes;
+}
 
 class Damaged : public testing::Test {
  protected:
@@ -100,7 +104,8 @@ TEST(IndexedDataset, NamesBothMissingFilesAndAFileNearby) {
   ASSERT_FALSE(dataset.ok());
   EXPECT_EQ(dataset.diagnostics().size(), 2u);
   EXPECT_THAT(render(dataset.diagnostics()), HasSubstr("did you mean '" + (scratch / "web_text_document")));
-  EXPECT_THAT(render(IndexedDataset::open(scratch / "web_text_document.bin").diagnostics()), HasSubstr("without '.bin'"));
+  EXPECT_THAT(render(IndexedDataset::open(scratch / "web_text_document.bin").diagnostics()),
+              HasSubstr("without '.bin'"));
 }
 
 TEST(IndexedDatasetWriter, ChoosesTheTypeByTheVocabulary) {

@@ -1,12 +1,12 @@
 #include "primus/data/loader.h"
 
-#include <gmock/gmock.h>
-
 #include <fstream>
+#include <gmock/gmock.h>
 #include <set>
 #include <thread>
 
 #include "golden/data/support.h"
+
 #include "primus/data/gpt_index.h"
 #include "primus/data/indexed_dataset_writer.h"
 
@@ -58,7 +58,8 @@ TEST(OpenDatasets, NamesAMissingFile) {
 
 TEST(OpenDatasets, RefusesAnEmptyDataset) {
   const Scratch scratch;
-  EXPECT_THAT(refusal(run_on(write_documents(scratch / "e", {{}, {}}), 4), {8, 0, 0}), HasSubstr("the dataset is empty"));
+  EXPECT_THAT(refusal(run_on(write_documents(scratch / "e", {{}, {}}), 4), {8, 0, 0}),
+              HasSubstr("the dataset is empty"));
   EXPECT_THAT(refusal(run_on(write_documents(scratch / "none", {}), 4), {8, 0, 0}), HasSubstr("the dataset is empty"));
 }
 

@@ -1,14 +1,15 @@
 #include "primus/data/prepare.h"
 
+#include <fstream>
 #include <gmock/gmock.h>
 #include <zlib.h>
 
-#include <fstream>
-
 #include "golden/data/support.h"
+
 #include "primus/base/error.h"
 #include "primus/data/indexed_dataset.h"
 #include "primus/data/prepare_run.h"
+#include "primus/tokenizer/bpe_train.h"
 #include "primus/tokenizer/load.h"
 
 namespace primus::data::test {
@@ -20,7 +21,9 @@ using testing::HasSubstr;
 constexpr const char* kEodText = "<|endoftext|>";
 constexpr int32_t kEod = 256;
 
-void write(const std::string& path, const std::string& text) { std::ofstream(path, std::ios::binary) << text; }
+void write(const std::string& path, const std::string& text) {
+  std::ofstream(path, std::ios::binary) << text;
+}
 
 void write_gz(const std::string& path, const std::string& text) {
   const gzFile file = gzopen(path.c_str(), "wb");
@@ -86,7 +89,8 @@ TEST_F(Preparing, CutsTextIntoDocuments) {
 
 TEST_F(Preparing, DropsAndCountsEmptyDocuments) {
   write(scratch_ / "d.jsonl",
-        "{\"text\": \"\"}\n{\"text\": \"abc\"}\n{\"other\": 1}\n\n{\"text\": \"\"}\n{\"text\": null}\n{\"n\": {\"text\": \"x\"}, \"text\": \"d\\u00e9\"}\n");
+        "{\"text\": \"\"}\n{\"text\": \"abc\"}\n{\"other\": 1}\n\n{\"text\": \"\"}\n{\"text\": null}\n{\"n\": "
+        "{\"text\": \"x\"}, \"text\": \"d\\u00e9\"}\n");
   PrepareOptions options = of({scratch_ / "d.jsonl"});
   options.append_eod = true;
   const PrepareReport report = prepare_ok(options);
@@ -131,13 +135,16 @@ TEST_F(Preparing, CollectsEverythingThatIsWrongWithTheInputs) {
 }
 
 TEST_F(Preparing, CutsWholeFilesAtTheCharacterForValidation) {
-  write(scratch_ / "t.txt", "\xC3\xA4" "bcdefghij");  // ten characters, eleven bytes
+  write(scratch_ / "t.txt",
+        "\xC3\xA4"
+        "bcdefghij");  // ten characters, eleven bytes
   PrepareOptions options = of({scratch_ / "t.txt"});
   options.valid_fraction = 0.25;
   options.valid_prefix = scratch_ / "made/valid";
   options.append_eod = true;
   prepare_ok(options);
-  EXPECT_THAT(texts_of(out_), ElementsAre("\xC3\xA4" "bcdefg"));
+  EXPECT_THAT(texts_of(out_), ElementsAre("\xC3\xA4"
+                                          "bcdefg"));
   EXPECT_THAT(texts_of(options.valid_prefix), ElementsAre("hij$"));
 }
 
@@ -152,13 +159,19 @@ TEST_F(Preparing, NeverCutsLinesForValidation) {
 }
 
 TEST_F(Preparing, CountsTheSpellingOfSpecialTokens) {
+  tokenizer::BpeTrainer trainer({.vocab_size = 257, .show_progress = false});
+  trainer.add("some words");
+  const std::unique_ptr<tokenizer::Tokenizer> owner =
+      value_or_throw(tokenizer::read_tokenizer_json(trainer.train()->to_json(), {"bpe.json"}));
   write(scratch_ / "t.txt", std::string("the marker ") + kEodText + " is literal\nplain\n");
   PrepareOptions options = of({scratch_ / "t.txt"}, DocumentUnit::Line);
-  EXPECT_EQ(prepare_ok(options).documents_with_special, 1);
-  EXPECT_EQ(text_of(out_, 0), "the marker $ is literal");
+  const PrepareReport report = prepare(options, *owner).value();
+  EXPECT_EQ(report.documents_with_special, 1);
+  EXPECT_THAT(describe(report), HasSubstr("1 documents hold the spelling of a special token"));
+  EXPECT_EQ(IndexedDataset::open(out_)->length(0), 23);  // eleven letters, the token, eleven letters
   options.special_as_text = true;
-  EXPECT_EQ(prepare_ok(options).documents_with_special, 0);
-  EXPECT_EQ(text_of(out_, 0), std::string("the marker ") + kEodText + " is literal");
+  EXPECT_EQ(prepare(options, *owner)->documents_with_special, 0);
+  EXPECT_EQ(IndexedDataset::open(out_)->length(0), 35);
 }
 
 TEST_F(Preparing, StopsWithoutHalfFilesAndGoesOn) {

@@ -69,7 +69,9 @@ TEST(DialectCases, SayExactlyWhatIsExpected) {
   for (const Case& c : cases) {
     const auto run = to_spec(testing::experiment(c.yaml), {}, {.world_size = c.ranks});
     const std::string shown = c.file + ": " + c.name + "\n" + render(run.diagnostics());
-    if (c.ok) EXPECT_TRUE(run.ok()) << shown;
+    if (c.ok) {
+      EXPECT_TRUE(run.ok()) << shown;
+    }
     size_t num_errors = 0;
     for (const Expected& e : c.expected) {
       num_errors += e.severity == Severity::Error;
@@ -83,7 +85,9 @@ TEST(DialectCases, SayExactlyWhatIsExpected) {
     size_t got_errors = 0;
     for (const Diagnostic& d : run.diagnostics()) {
       got_errors += d.severity == Severity::Error;
-      if (d.severity == Severity::Error) EXPECT_EQ(d.place.file, "exp.yaml") << shown;
+      if (d.severity == Severity::Error) {
+        EXPECT_EQ(d.place.file, "exp.yaml") << shown;
+      }
     }
     EXPECT_EQ(got_errors, num_errors) << shown;
   }

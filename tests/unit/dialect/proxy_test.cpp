@@ -70,7 +70,9 @@ TEST(Proxy, NeverEnlargesAndLeavesASmallExperimentAlone) {
           .modules[0]);
   ASSERT_TRUE(changes.ok());
   for (const ProxyChange& change : *changes)
-    if (change.old_value.is_int()) EXPECT_LT(change.new_value.as_int(), change.old_value.as_int()) << change.key;
+    if (change.old_value.is_int()) {
+      EXPECT_LT(change.new_value.as_int(), change.old_value.as_int()) << change.key;
+    }
 }
 
 TEST(Proxy, IsAPureFunctionAndASecondTimeChangesNothing) {

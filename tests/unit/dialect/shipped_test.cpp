@@ -45,7 +45,9 @@ TEST(Llama31, Of8BillionTranslatesAndSaysThatItsNormEpsilonDoesNothing) {
   size_t num_warnings = 0;
   for (const Diagnostic& finding : run.diagnostics()) {
     num_warnings += finding.severity == Severity::Warning;
-    if (finding.severity == Severity::Warning) EXPECT_EQ(finding.key, "norm_epsilon");
+    if (finding.severity == Severity::Warning) {
+      EXPECT_EQ(finding.key, "norm_epsilon");
+    }
   }
   EXPECT_EQ(num_warnings, 1U);
 }

@@ -65,8 +65,9 @@ TEST(ParameterTable, DefaultsFitTheirOwnKindChoicesAndRange) {
                                                   : true;
     EXPECT_TRUE(fits) << row.name << ": " << row.default_text;
     const auto choices = table_words(row.choices);
-    if (row.type == Type::Text && !choices.empty())
+    if (row.type == Type::Text && !choices.empty()) {
       EXPECT_THAT(choices, ::testing::Contains(std::get<std::string>(value.data))) << row.name;
+    }
     if (const auto* i = std::get_if<int64_t>(&value.data)) {
       EXPECT_GE(static_cast<double>(*i), row.minimum) << row.name;
       EXPECT_LE(static_cast<double>(*i), row.maximum) << row.name;

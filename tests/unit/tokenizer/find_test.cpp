@@ -1,10 +1,9 @@
 // Finding a tokenizer: names, places, and which file decides begin and end.
 #include "primus/tokenizer/find.h"
 
-#include <unistd.h>
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include "primus/base/error.h"
 
@@ -33,9 +32,16 @@ class FindTokenizer : public ::testing::Test {
   }
   // "a", "b", "<s>" and "</s>", with or without a template that puts <s> in front.
   void write_tokenizer(const fs::path& where, bool with_template) const {
-    write(where / "tokenizer.json", std::string(R"({"added_tokens": [{"id": 2, "content": "<s>", "special": true}, {"id": 3, "content": "</s>", "special": true}],
-      "post_processor": )") + (with_template ? R"({"type": "TemplateProcessing", "single": [{"SpecialToken": {"id": "<s>", "type_id": 0}}, {"Sequence": {"id": "A", "type_id": 0}}],
-      "special_tokens": {"<s>": {"id": "<s>", "ids": [2], "tokens": ["<s>"]}}})" : "null") + R"(, "model": {"type": "BPE", "vocab": {"a": 0, "b": 1}, "merges": []}})");
+    write(
+        where / "tokenizer.json",
+        std::string(
+            R"({"added_tokens": [{"id": 2, "content": "<s>", "special": true}, {"id": 3, "content": "</s>", "special": true}],
+      "post_processor": )") +
+            (with_template
+                 ? R"({"type": "TemplateProcessing", "single": [{"SpecialToken": {"id": "<s>", "type_id": 0}}, {"Sequence": {"id": "A", "type_id": 0}}],
+      "special_tokens": {"<s>": {"id": "<s>", "ids": [2], "tokens": ["<s>"]}}})"
+                 : "null") +
+            R"(, "model": {"type": "BPE", "vocab": {"a": 0, "b": 1}, "merges": []}})");
   }
   std::string error() const {
     const TokenizerResult result = find_tokenizer(options);
@@ -79,7 +85,8 @@ TEST_F(FindTokenizer, SaysWhichFileDecidedBeginAndEnd) {
   EXPECT_THAT(by_template->boundary().decided_by, HasSubstr("post_processor"));
   EXPECT_EQ(by_template->encode_as_file("a"), (Ids{2, 0}));
 
-  write("t/tokenizer_config.json", R"({"bos_token": "<s>", "eos_token": {"content": "</s>"}, "add_bos_token": false, "add_eos_token": true})");
+  write("t/tokenizer_config.json",
+        R"({"bos_token": "<s>", "eos_token": {"content": "</s>"}, "add_bos_token": false, "add_eos_token": true})");
   const auto by_config = value_or_throw(find_tokenizer(options));
   EXPECT_THAT(by_config->boundary().decided_by, HasSubstr("add_bos_token, add_eos_token"));
   EXPECT_EQ(by_config->encode_as_file("a"), (Ids{0, 3}));

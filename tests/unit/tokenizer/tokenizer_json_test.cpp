@@ -15,7 +15,9 @@ using Ids = std::vector<int32_t>;
 std::string file(const std::string& model, const std::string& rest = "") {
   return R"({"version": "1.0", )" + rest + R"("model": {"type": "BPE", )" + model + "}}";
 }
-std::unique_ptr<Tokenizer> read(const std::string& json) { return value_or_throw(read_tokenizer_json(json, {"t.json"})); }
+std::unique_ptr<Tokenizer> read(const std::string& json) {
+  return value_or_throw(read_tokenizer_json(json, {"t.json"}));
+}
 std::string error_of(const std::string& json) {
   const TokenizerResult result = read_tokenizer_json(json, {"t.json"});
   return result.ok() ? "no error" : render(result.diagnostics());
@@ -41,11 +43,16 @@ TEST(TokenizerJson, NamesEveryMergeThatCannotBeApplied) {
 
 TEST(TokenizerJson, RefusesUnknownPartsByName) {
   const std::string model = R"("vocab": {"a": 0}, "merges": [])";
-  EXPECT_THAT(error_of(file(model, R"("normalizer": {"type": "Nmt"}, )")), HasSubstr("normalizer 'Nmt' is not supported"));
-  EXPECT_THAT(error_of(file(model, R"("pre_tokenizer": {"type": "BertPreTokenizer"}, )")), HasSubstr("'BertPreTokenizer'"));
-  EXPECT_THAT(error_of(file(model, R"("pre_tokenizer": {"type": "Split", "pattern": {"Regex": "(a"}, "behavior": "Isolated"}, )")),
-              HasSubstr("cannot be compiled"));
-  EXPECT_THAT(error_of(file(model, R"("post_processor": {"type": "BertProcessing"}, )")), HasSubstr("'BertProcessing'"));
+  EXPECT_THAT(error_of(file(model, R"("normalizer": {"type": "Nmt"}, )")),
+              HasSubstr("normalizer 'Nmt' is not supported"));
+  EXPECT_THAT(error_of(file(model, R"("pre_tokenizer": {"type": "BertPreTokenizer"}, )")),
+              HasSubstr("'BertPreTokenizer'"));
+  EXPECT_THAT(
+      error_of(
+          file(model, R"("pre_tokenizer": {"type": "Split", "pattern": {"Regex": "(a"}, "behavior": "Isolated"}, )")),
+      HasSubstr("cannot be compiled"));
+  EXPECT_THAT(error_of(file(model, R"("post_processor": {"type": "BertProcessing"}, )")),
+              HasSubstr("'BertProcessing'"));
   EXPECT_THAT(error_of(file(model, R"("decoder": {"type": "WordPiece"}, )")), HasSubstr("'WordPiece'"));
   EXPECT_THAT(error_of(R"({"model": {"type": "Unigram", "vocab": []}})"), HasSubstr("Unigram"));
   EXPECT_THAT(error_of(file(model + R"(, "dropout": 0.1)")), HasSubstr("dropout"));
@@ -63,12 +70,14 @@ TEST(TokenizerJson, RefusesBrokenVocabularies) {
   EXPECT_THAT(error_of(file(R"("vocab": {"a": -1}, "merges": [])")), HasSubstr("-1"));
   EXPECT_THAT(error_of(file(R"("vocab": {"a": 99999999999}, "merges": [])")), HasSubstr("99999999999"));
   EXPECT_THAT(error_of(file(R"("vocab": {"a": 0, "b": 0}, "merges": [])")), HasSubstr("two tokens"));
-  EXPECT_THAT(error_of(file(R"("vocab": {"a": 3}, "merges": [])", R"("added_tokens": [{"id": 3, "content": "x"}], )")), HasSubstr("two tokens"));
+  EXPECT_THAT(error_of(file(R"("vocab": {"a": 3}, "merges": [])", R"("added_tokens": [{"id": 3, "content": "x"}], )")),
+              HasSubstr("two tokens"));
   EXPECT_THAT(error_of(std::string(R"({"model": {"vocab": {"a": 0}, "x": ")") + "\xFF\"}}"), HasSubstr("not UTF-8"));
 }
 
 TEST(TokenizerJson, CountsHolesInTheIdsAsRows) {
-  const auto tokenizer = read(file(R"("vocab": {"a": 0, "b": 7}, "merges": [])", R"("added_tokens": [{"id": 12, "content": "<e>", "special": true}], )"));
+  const auto tokenizer = read(file(R"("vocab": {"a": 0, "b": 7}, "merges": [])",
+                                   R"("added_tokens": [{"id": 12, "content": "<e>", "special": true}], )"));
   EXPECT_EQ(tokenizer->vocab_size(), 13);
   EXPECT_EQ(tokenizer->encode("ab<e>"), (Ids{0, 7, 12}));
   EXPECT_EQ(tokenizer->token_text(5), std::nullopt);
@@ -77,7 +86,8 @@ TEST(TokenizerJson, CountsHolesInTheIdsAsRows) {
 }
 
 TEST(TokenizerJson, ReadsSpecialSpellingsAsTextWhenTheDataSaysSo) {
-  const auto tokenizer = read(file(R"("vocab": {"<": 0, "e": 1, ">": 2}, "merges": [])", R"("added_tokens": [{"id": 3, "content": "<e>", "special": true}], )"));
+  const auto tokenizer = read(file(R"("vocab": {"<": 0, "e": 1, ">": 2}, "merges": [])",
+                                   R"("added_tokens": [{"id": 3, "content": "<e>", "special": true}], )"));
   EXPECT_EQ(tokenizer->encode("e<e>"), (Ids{1, 3}));
   EXPECT_EQ(tokenizer->encode("e<e>", {.allow_special = false}), (Ids{1, 0, 1, 2}));
   EXPECT_EQ(tokenizer->special_texts(), std::vector<std::string>{"<e>"});
@@ -87,7 +97,8 @@ TEST(TokenizerJson, ReadsSpecialSpellingsAsTextWhenTheDataSaysSo) {
 std::string fallback_file(bool fallback) {
   std::string vocab = R"("unk_token": "<unk>", "vocab": {"<unk>": 0, "x": 1)";
   const char* digits = "0123456789ABCDEF";
-  for (int b = 0; b < 256; ++b) vocab += std::string(", \"<0x") + digits[b / 16] + digits[b % 16] + ">\": " + std::to_string(b + 2);
+  for (int b = 0; b < 256; ++b)
+    vocab += std::string(", \"<0x") + digits[b / 16] + digits[b % 16] + ">\": " + std::to_string(b + 2);
   return file(vocab + R"(}, "merges": [])" + (fallback ? R"(, "byte_fallback": true)" : ""),
               R"("decoder": {"type": "Sequence", "decoders": [{"type": "ByteFallback"}, {"type": "Fuse"}]}, )");
 }
@@ -122,7 +133,8 @@ TEST(RankFile, SaysWhichLineIsNoRankAndWhichKindsThereAre) {
 }
 
 TEST(MegatronTik, PutsItsSpecialTokensFirst) {
-  const std::string items = R"([{"rank": 0, "token_bytes": "YQ==", "token_str": "a"}, {"rank": 1, "token_bytes": "Yg==", "token_str": "b"},
+  const std::string items =
+      R"([{"rank": 0, "token_bytes": "YQ==", "token_str": "a"}, {"rank": 1, "token_bytes": "Yg==", "token_str": "b"},
                                {"rank": 2, "token_bytes": "YWI=", "token_str": "ab"}])";
   const auto tokenizer = value_or_throw(read_megatron_tik(items, {}, {"tik"}));
   EXPECT_EQ(tokenizer->vocab_size(), 1003);

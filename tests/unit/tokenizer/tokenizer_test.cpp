@@ -16,7 +16,9 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using Ids = std::vector<int32_t>;
 
-std::string error_of(const TokenizerResult& result) { return result.ok() ? "no error" : render(result.diagnostics()); }
+std::string error_of(const TokenizerResult& result) {
+  return result.ok() ? "no error" : render(result.diagnostics());
+}
 
 TEST(ByteTokenizer, ReadsEveryByteEvenInvalidUtf8) {
   const auto tokenizer = make_byte_tokenizer();
@@ -34,7 +36,8 @@ TEST(NullTokenizer, TakesNumbersAsIdsAndHasOneMoreThanAsked) {
   EXPECT_EQ(tokenizer->special().eod, 41);
   EXPECT_EQ(tokenizer->encode("1  2\n41"), (Ids{1, 2, 41}));
   EXPECT_EQ(tokenizer->decode(Ids{1, 2, 41}), "1 2 41");
-  for (const char* bad : {"42", "-1", "1.5", "x", "99999999999999999999"}) EXPECT_THROW(tokenizer->encode(bad), InputError) << bad;
+  for (const char* bad : {"42", "-1", "1.5", "x", "99999999999999999999"})
+    EXPECT_THROW(tokenizer->encode(bad), InputError) << bad;
 }
 
 TEST(CharTokenizer, NumbersCharactersInFileOrderAndNamesTheOneItLacks) {
@@ -95,7 +98,8 @@ TEST(ByteAlphabet, IsTheOneOfGpt2) {
 
 // A tokenizer of single letters whose words are looked at.
 std::vector<std::string> words_of(const std::string& pre_tokenizer, const std::string& text) {
-  const std::string json = R"({"model": {"type": "BPE", "vocab": {"a": 0}, "merges": []}, "pre_tokenizer": )" + pre_tokenizer + "}";
+  const std::string json =
+      R"({"model": {"type": "BPE", "vocab": {"a": 0}, "merges": []}, "pre_tokenizer": )" + pre_tokenizer + "}";
   const auto tokenizer = value_or_throw(read_tokenizer_json(json, {"words.json"}));
   return dynamic_cast<const BpeTokenizer&>(*tokenizer).words(text);
 }
@@ -103,7 +107,8 @@ std::vector<std::string> words_of(const std::string& pre_tokenizer, const std::s
 TEST(PreTokenizer, UsesTheFilesOwnPatternBeforeByteLevel) {
   EXPECT_THAT(words_of(R"({"type": "Sequence", "pretokenizers": [
       {"type": "Split", "pattern": {"Regex": "\\d{1,3}"}, "behavior": "Isolated", "invert": false},
-      {"type": "ByteLevel", "add_prefix_space": false, "use_regex": false}]})", "12345 67"),
+      {"type": "ByteLevel", "add_prefix_space": false, "use_regex": false}]})",
+                       "12345 67"),
               ElementsAre("123", "45", " ", "67"));
   EXPECT_THAT(words_of(R"({"type": "ByteLevel", "add_prefix_space": false, "use_regex": true})", "12345 67"),
               ElementsAre("12345", " 67"));
@@ -116,9 +121,18 @@ TEST(PreTokenizer, TakesAStringPatternLiterally) {
 }
 
 TEST(PreTokenizer, ReadsSpacesAsUnicodeDoes) {
-  const std::string split = R"({"type": "Split", "behavior": "Isolated", "invert": false, "pattern": {"Regex": "\\s+"}})";
-  EXPECT_THAT(words_of(split, "a\xC2\xA0\xE3\x80\x80" "b"), ElementsAre("a", "\xC2\xA0\xE3\x80\x80", "b"));
-  EXPECT_THAT(words_of(split, "a\xE1\xA0\x8E" "b"), ElementsAre("a\xE1\xA0\x8E" "b")) << "U+180E is no white space";
+  const std::string split =
+      R"({"type": "Split", "behavior": "Isolated", "invert": false, "pattern": {"Regex": "\\s+"}})";
+  EXPECT_THAT(words_of(split,
+                       "a\xC2\xA0\xE3\x80\x80"
+                       "b"),
+              ElementsAre("a", "\xC2\xA0\xE3\x80\x80", "b"));
+  EXPECT_THAT(words_of(split,
+                       "a\xE1\xA0\x8E"
+                       "b"),
+              ElementsAre("a\xE1\xA0\x8E"
+                          "b"))
+      << "U+180E is no white space";
 }
 
 }  // namespace

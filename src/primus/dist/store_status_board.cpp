@@ -1,0 +1,104 @@
+#include <chrono>
+#include <fmt/format.h>
+#include <sstream>
+#include <thread>
+
+#include "primus/base/error.h"
+#include "primus/base/strings.h"
+#include "primus/dist/gloo_transport.h"
+#include "primus/dist/meeting_store.h"
+
+namespace primus::dist {
+
+namespace {
+
+constexpr int kLeaveSeconds = 5;
+
+std::string key_of(int rank) {
+  return fmt::format("status/{}", rank);
+}
+
+std::string to_text(const RankStatus& status) {
+  return fmt::format("{} {} {} {:d} {:d} {}", status.num_beats, status.step, status.sequence, status.waiting,
+                     status.left, status.operation);
+}
+
+RankStatus from_text(const std::string& text) {
+  RankStatus status;
+  std::istringstream in(text);
+  in >> status.num_beats >> status.step >> status.sequence >> status.waiting >> status.left;
+  in.get();
+  std::getline(in, status.operation);
+  return status;
+}
+
+class StoreStatusBoard : public StatusBoard {
+ public:
+  StoreStatusBoard(const Meeting& meeting, double silence_seconds)
+      : meeting_store_(meeting.store()),
+        rank_(meeting_store_->endpoint.rank),
+        num_ranks_(meeting_store_->endpoint.world_size) {
+    // A connection of its own: a long wait of the group must not hold the heartbeat up.
+    store_ = meeting_store_->tcp->clone();
+    store_->setTimeout(std::chrono::milliseconds(static_cast<int64_t>(silence_seconds * 1e3)));
+    publish({});
+  }
+
+  ~StoreStatusBoard() override {
+    if (rank_ != 0) return;
+    const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(kLeaveSeconds);
+    try {
+      for (int rank = 1; rank < num_ranks_; ++rank) {
+        while (!read(rank).left && std::chrono::steady_clock::now() < limit)
+          std::this_thread::sleep_for(std::chrono::milliseconds(5));
+      }
+    } catch (const std::exception&) {
+      // Nobody is left to wait for.
+    }
+  }
+
+  void publish(const RankStatus& own) override {
+    speak([&] { store_->set(key_of(rank_), to_text(own)); });
+  }
+
+  RankStatus read(int rank) override {
+    std::string text;
+    speak([&] { text = store_->get_to_str(key_of(rank)); });
+    return from_text(text);
+  }
+
+  bool ended(int) override { return false; }  // a lost connection tells
+
+  std::vector<int> watched() const override {
+    std::vector<int> ranks;
+    const int next = (rank_ + 1) % num_ranks_;
+    for (int rank = 0; rank < num_ranks_; ++rank) {
+      if (rank != rank_ && (rank_ == 0 || rank == 0 || rank == next)) ranks.push_back(rank);
+    }
+    return ranks;
+  }
+
+ private:
+  template <typename F>
+  void speak(F&& f) {
+    try {
+      f();
+    } catch (const std::exception& error) {
+      const std::string_view text = error.what();
+      throw RunError("lost peer rank 0, which keeps the status of all ranks: " +
+                     printable_ascii(text.substr(0, text.find('\n'))));
+    }
+  }
+
+  std::shared_ptr<Meeting::Store> meeting_store_;
+  int rank_, num_ranks_;
+  c10::intrusive_ptr<c10d::Store> store_;
+};
+
+}  // namespace
+
+std::unique_ptr<StatusBoard> store_status_board(const Meeting& meeting, double silence_seconds) {
+  return std::make_unique<StoreStatusBoard>(meeting, silence_seconds);
+}
+
+}  // namespace primus::dist
