@@ -1,7 +1,7 @@
 #include "primus/base/json.h"
 
 #include <cmath>
-#include <set>
+#include <unordered_set>
 
 #include <fmt/format.h>
 
@@ -24,23 +24,28 @@ Place place_of_byte(std::string_view text, size_t byte, const std::string& file)
   return place;
 }
 
-// Watches the parser's events for what the library would accept silently. Byte positions are not part of the callback, so
-// a repeated key is named by its text alone.
-struct Guard {
-  std::vector<std::set<std::string>> keys;
-  std::string repeated;
-  bool too_deep = false;
+// Builds the value and refuses a key that an object already has; the library alone would let the last one win.
+class StrictBuilder : public nlohmann::detail::json_sax_dom_parser<Json> {
+ public:
+  explicit StrictBuilder(Json& root) : json_sax_dom_parser(root, /*allow_exceptions=*/true) {}
 
-  bool operator()(int depth, Json::parse_event_t event, Json& parsed) {
-    using Event = Json::parse_event_t;
-    if (depth > kMaxDepth) too_deep = true;
-    if (event == Event::object_start) keys.emplace_back();
-    if (event == Event::object_end) keys.pop_back();
-    if (event == Event::key && !keys.back().insert(parsed.get<std::string>()).second && repeated.empty()) {
-      repeated = parsed.get<std::string>();
-    }
-    return true;
+  bool start_object(std::size_t size) {
+    keys_.emplace_back();
+    return json_sax_dom_parser::start_object(size);
   }
+  bool key(std::string& name) {
+    if (!keys_.back().insert(name).second && repeated_.empty()) repeated_ = name;
+    return json_sax_dom_parser::key(name);
+  }
+  bool end_object() {
+    keys_.pop_back();
+    return json_sax_dom_parser::end_object();
+  }
+  const std::string& repeated() const { return repeated_; }
+
+ private:
+  std::vector<std::unordered_set<std::string>> keys_;
+  std::string repeated_;
 };
 
 // The parser recurses when values are destroyed, so depth is bounded before anything is built.
@@ -67,10 +72,13 @@ bool nests_too_deep(std::string_view text) {
 Result<Json> parse_json(std::string_view text, const std::string& file) {
   if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);
   if (nests_too_deep(text)) return error_at({file}, fmt::format("JSON nests deeper than {} levels", kMaxDepth));
-  Guard guard;
   try {
-    Json value = Json::parse(text.begin(), text.end(), std::ref(guard));
-    if (!guard.repeated.empty()) return error_at({file}, fmt::format("JSON key '{}' occurs twice in one object", guard.repeated));
+    Json value;
+    StrictBuilder builder(value);
+    Json::sax_parse(text.begin(), text.end(), &builder);
+    if (!builder.repeated().empty()) {
+      return error_at({file}, fmt::format("JSON key '{}' occurs twice in one object", builder.repeated()));
+    }
     return value;
   } catch (const Json::parse_error& error) {
     std::string reason = error.what();

@@ -121,6 +121,7 @@ class Opener {
     for (const Split split : kSplits) {
       const spec::DataBlend& blend = *blends[static_cast<size_t>(split)];
       if (sizes_[split] <= 0) continue;
+      if (blend.empty() && split == Split::Test && !options_.require_test) continue;
       if (blend.empty()) {
         refuse(split, no_files(split));
       } else {

@@ -7,7 +7,7 @@ namespace primus::dist {
 
 std::string describe(const RankStatus& status) {
   std::string text = status.step > 0 ? fmt::format("step {}", status.step) : std::string("before the first step");
-  if (status.left) return text + ", it has left";
+  if (status.left) return text + (status.failed ? ", it has left after an error" : ", it has left");
   if (status.sequence == 0) return text + ", no operation yet";
   if (status.waiting) return text + fmt::format(", in {} (operation {})", status.operation, status.sequence);
   return text + fmt::format(", computing since {} (operation {})", status.operation, status.sequence);

@@ -12,21 +12,21 @@ namespace primus::dist {
 
 namespace {
 
-constexpr int kLeaveSeconds = 5;
+constexpr double kLeaveSeconds = 2.5;  // the others look about once a second
 
 std::string key_of(int rank) {
   return fmt::format("status/{}", rank);
 }
 
 std::string to_text(const RankStatus& status) {
-  return fmt::format("{} {} {} {:d} {:d} {}", status.num_beats, status.step, status.sequence, status.waiting,
-                     status.left, status.operation);
+  return fmt::format("{} {} {} {:d} {:d} {:d} {}", status.num_beats, status.step, status.sequence, status.waiting,
+                     status.left, status.failed, status.operation);
 }
 
 RankStatus from_text(const std::string& text) {
   RankStatus status;
   std::istringstream in(text);
-  in >> status.num_beats >> status.step >> status.sequence >> status.waiting >> status.left;
+  in >> status.num_beats >> status.step >> status.sequence >> status.waiting >> status.left >> status.failed;
   in.get();
   std::getline(in, status.operation);
   return status;
@@ -45,12 +45,13 @@ class StoreStatusBoard : public StatusBoard {
   }
 
   ~StoreStatusBoard() override {
-    if (rank_ != 0) return;
-    const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(kLeaveSeconds);
+    if (rank_ != 0 || failed_) return;
+    const auto limit = std::chrono::steady_clock::now() + std::chrono::duration<double>(kLeaveSeconds);
     try {
       for (int rank = 1; rank < num_ranks_; ++rank) {
-        while (!read(rank).left && std::chrono::steady_clock::now() < limit)
+        while (!read(rank).left && std::chrono::steady_clock::now() < limit) {
           std::this_thread::sleep_for(std::chrono::milliseconds(5));
+        }
       }
     } catch (const std::exception&) {
       // Nobody is left to wait for.
@@ -58,13 +59,18 @@ class StoreStatusBoard : public StatusBoard {
   }
 
   void publish(const RankStatus& own) override {
+    failed_ = own.failed;
+    if (server_left_) return;
     speak([&] { store_->set(key_of(rank_), to_text(own)); });
   }
 
   RankStatus read(int rank) override {
+    if (server_left_) return {.left = true};
     std::string text;
     speak([&] { text = store_->get_to_str(key_of(rank)); });
-    return from_text(text);
+    const RankStatus status = from_text(text);
+    if (rank == 0 && status.left) server_left_ = true;
+    return status;
   }
 
   bool ended(int) override { return false; }  // a lost connection tells
@@ -93,6 +99,8 @@ class StoreStatusBoard : public StatusBoard {
   std::shared_ptr<Meeting::Store> meeting_store_;
   int rank_, num_ranks_;
   c10::intrusive_ptr<c10d::Store> store_;
+  bool server_left_ = false;   // after it no rank waits for another: there is nothing to report any more
+  bool failed_ = false;
 };
 
 }  // namespace

@@ -39,6 +39,7 @@ struct RankStatus {
   uint64_t sequence = 0;  // its last operation; 0: none yet
   bool waiting = false;   // that operation is under way
   bool left = false;      // it has left the group by itself
+  bool failed = false;     // it left because of an error
   std::string operation;  // text of that operation
 };
 

@@ -61,6 +61,7 @@ Watchdog::~Watchdog() {
   stop_changed_.notify_all();
   thread_.join();
   own_.left = true;
+  own_.failed = !failure_.empty();
   try {
     board_.publish(own_);
   } catch (const std::exception&) {

@@ -6,6 +6,12 @@
 #include <immintrin.h>
 #include <limits>
 
+#if !defined(__clang__)
+// g++ 12 warns about the deliberately undefined operands inside its own intrinsics (GCC bug 105593).
+#pragma GCC diagnostic ignored "-Wuninitialized"
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#endif
+
 #define PRIMUS_AVX512_BF16 __attribute__((target("avx512f,avx512bw,avx512vl,avx512dq,avx512bf16,fma")))
 #define PRIMUS_AVX512_BF16_INLINE PRIMUS_AVX512_BF16 inline __attribute__((always_inline))
 

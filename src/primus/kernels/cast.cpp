@@ -5,42 +5,6 @@
 
 namespace primus::kernels {
 
-namespace simd {
-
-namespace {
-
-struct Copy {
-  PRIMUS_INLINE F16 operator()(F16 /*old*/, F16 x) const { return x; }
-};
-struct Add {
-  PRIMUS_INLINE F16 operator()(F16 old, F16 x) const { return old + x; }
-};
-struct Scale {
-  float factor;
-  PRIMUS_INLINE F16 operator()(F16 /*old*/, F16 x) const { return x * splat(factor); }
-};
-
-// target[i] = op(target[i], source[i]) for i in begin..end.
-template <class T, class S, class Op>
-struct MapBody {
-  static PRIMUS_INLINE void run(T* target, const S* source, Op op, int64_t begin, int64_t end) {
-    int64_t i = begin;
-    for (; i + kLanes <= end; i += kLanes) store(target + i, op(load(target + i), load(source + i)));
-    const int64_t n = end - i;
-    if (n > 0) store_first(target + i, op(load_first(target + i, n), load_first(source + i, n)), n);
-  }
-};
-
-template <class T, class S, class Op>
-void map(T* target, const S* source, int64_t count, Op op) {
-  parallel_ranges(count, 32768,
-                  [&](int64_t begin, int64_t end) { run_best<MapBody<T, S, Op>>(target, source, op, begin, end); });
-}
-
-}  // namespace
-
-}  // namespace simd
-
 namespace {
 
 bool both_fast(const at::Tensor& target, const at::Tensor& source) {

@@ -7,30 +7,6 @@
 
 namespace primus::kernels {
 
-namespace simd {
-
-namespace {
-
-// sum[w] += x[row][w] for rows begin..end.
-template <class X>
-struct ColumnSumBody {
-  static PRIMUS_INLINE void run(const X* x, int64_t width, int64_t begin, int64_t end, float* sum) {
-    for (int64_t row = begin; row < end; ++row) {
-      const X* source = x + row * width;
-      int64_t w = 0;
-      for (; w + kLanes <= width; w += kLanes) store(sum + w, load(sum + w) + load(source + w));
-      if (w < width) {
-        const int64_t n = width - w;
-        store_first(sum + w, load_first(sum + w, n) + load_first(source + w, n), n);
-      }
-    }
-  }
-};
-
-}  // namespace
-
-}  // namespace simd
-
 at::Tensor sum_block_rows(const at::Tensor& partials) {
   const int64_t width = partials.size(1);
   at::Tensor sum = at::zeros({width}, partials.options());

@@ -8,42 +8,6 @@
 
 namespace primus::kernels {
 
-namespace simd {
-
-namespace {
-
-// One row: y[f] = x[f] * scale where word(f) >= threshold, else 0; sixteen counters (64 features) at a time.
-template <class X>
-struct DropoutRowBody {
-  static PRIMUS_INLINE void run(const X* x, X* y, int64_t width, PhiloxKey key, PhiloxCounter start, uint32_t threshold,
-                                float scale) {
-    alignas(64) uint32_t words[4 * kLanes];
-    for (int64_t f = 0; f < width; f += 4 * kLanes) {
-      PhiloxLanes c;
-      c.word[0] = lane_numbers() + (start[0] + static_cast<uint32_t>(f / 4));
-      for (int i = 1; i < 4; ++i) c.word[i] = u32x16{} + start[static_cast<size_t>(i)];
-      store_interleaved(words, philox_lanes(key, c));
-      for (int64_t j = 0; j < 4 * kLanes && f + j < width; j += kLanes) {
-        const int64_t n = std::min(kLanes, width - f - j);
-        u32x16 w;
-        std::memcpy(&w, words + j, sizeof w);
-        const F16 value = n == kLanes ? load(x + f + j) : load_first(x + f + j, n);
-        const f32x16 scaled = value.v * scale;
-        const F16 kept = {w >= (u32x16{} + threshold) ? scaled : f32x16{}};
-        if (n == kLanes) {
-          store(y + f + j, kept);
-        } else {
-          store_first(y + f + j, kept, n);
-        }
-      }
-    }
-  }
-};
-
-}  // namespace
-
-}  // namespace simd
-
 namespace {
 
 uint32_t threshold_of(double p) {

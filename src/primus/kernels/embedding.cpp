@@ -9,55 +9,6 @@
 
 namespace primus::kernels {
 
-namespace simd {
-
-namespace {
-
-template <class T, class S>
-struct CopyRowBody {
-  static PRIMUS_INLINE void run(T* target, const S* source, int64_t width) {
-    int64_t h = 0;
-    for (; h + kLanes <= width; h += kLanes) store(target + h, load(source + h));
-    if (h < width) store_first(target + h, load_first(source + h, width - h), width - h);
-  }
-};
-
-// sum += the rows of dy that tokens[0..count) name, in that order; column by column, so that the row stays in
-// registers.
-template <class S>
-struct AddRowsBody {
-  static PRIMUS_INLINE void run(float* sum, const S* dy, const int64_t* tokens, int64_t count, int64_t width) {
-    int64_t h = 0;
-    for (; h + 4 * kLanes <= width; h += 4 * kLanes) {
-      F16 s0 = load(sum + h);
-      F16 s1 = load(sum + h + kLanes);
-      F16 s2 = load(sum + h + 2 * kLanes);
-      F16 s3 = load(sum + h + 3 * kLanes);
-      for (int64_t i = 0; i < count; ++i) {
-        const S* row = dy + tokens[i] * width + h;
-        s0 += load(row);
-        s1 += load(row + kLanes);
-        s2 += load(row + 2 * kLanes);
-        s3 += load(row + 3 * kLanes);
-      }
-      store(sum + h, s0);
-      store(sum + h + kLanes, s1);
-      store(sum + h + 2 * kLanes, s2);
-      store(sum + h + 3 * kLanes, s3);
-    }
-    for (; h < width; h += kLanes) {
-      const int64_t n = std::min(kLanes, width - h);
-      F16 s = load_first(sum + h, n);
-      for (int64_t i = 0; i < count; ++i) s += load_first(dy + tokens[i] * width + h, n);
-      store_first(sum + h, s, n);
-    }
-  }
-};
-
-}  // namespace
-
-}  // namespace simd
-
 namespace {
 
 std::vector<int64_t> checked_ids(const at::Tensor& ids_any, int64_t num_rows) {

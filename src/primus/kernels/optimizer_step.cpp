@@ -8,88 +8,6 @@
 
 namespace primus::kernels {
 
-namespace simd {
-
-namespace {
-
-template <class G>
-struct SpanPointers {
-  float* master;
-  const G* grad;
-  float* first;
-  float* second;
-  Bf16* copy;
-};
-
-struct AdamWFactors {
-  float grad_scale;
-  float l2;    // weight decay added to the gradient
-  float keep;  // 1 - lr wd
-  float beta1;
-  float one_minus_beta1;
-  float beta2;
-  float one_minus_beta2;
-  float step_size;   // lr / (1 - b1^t)
-  float root_scale;  // 1 / sqrt(1 - b2^t)
-  float eps;
-};
-
-struct SgdFactors {
-  float grad_scale;
-  float l2;
-  float lr;
-  float momentum;
-  float old_share;  // momentum, or 0 in the first step
-  float nesterov;   // 1 or 0
-};
-
-template <class G>
-PRIMUS_INLINE F16 update(const AdamWFactors& f, F16 p, F16 g_raw, F16& m, F16& v) {
-  const F16 g = multiply_add(splat(f.l2), p, g_raw * splat(f.grad_scale));
-  m = multiply_add(splat(f.beta1), m, splat(f.one_minus_beta1) * g);
-  v = multiply_add(splat(f.beta2), v, splat(f.one_minus_beta2) * (g * g));
-  const F16 denominator = multiply_add(square_root(v), splat(f.root_scale), splat(f.eps));
-  return p * splat(f.keep) - splat(f.step_size) * m / denominator;
-}
-
-template <class G>
-PRIMUS_INLINE F16 update(const SgdFactors& f, F16 p, F16 g_raw, F16& buffer, F16& /*second*/) {
-  const F16 g = multiply_add(splat(f.l2), p, g_raw * splat(f.grad_scale));
-  buffer = multiply_add(splat(f.old_share), buffer, g);
-  // momentum 0: buffer is g. nesterov: g + momentum * buffer.
-  const F16 direction = f.nesterov != 0 ? multiply_add(splat(f.momentum), buffer, g) : buffer;
-  return p - splat(f.lr) * direction;
-}
-
-template <class Factors, class G>
-struct StepBody {
-  static PRIMUS_INLINE void run(const SpanPointers<G>& s, const Factors& f, int64_t begin, int64_t end) {
-    int64_t i = begin;
-    for (; i + kLanes <= end; i += kLanes) {
-      F16 m = s.first != nullptr ? load(s.first + i) : splat(0);
-      F16 v = s.second != nullptr ? load(s.second + i) : splat(0);
-      const F16 p = update<G>(f, load(s.master + i), load(s.grad + i), m, v);
-      store(s.master + i, p);
-      if (s.first != nullptr) store(s.first + i, m);
-      if (s.second != nullptr) store(s.second + i, v);
-      if (s.copy != nullptr) store(s.copy + i, p);
-    }
-    const int64_t n = end - i;
-    if (n == 0) return;
-    F16 m = s.first != nullptr ? load_first(s.first + i, n) : splat(0);
-    F16 v = s.second != nullptr ? load_first(s.second + i, n) : splat(0);
-    const F16 p = update<G>(f, load_first(s.master + i, n), load_first(s.grad + i, n), m, v);
-    store_first(s.master + i, p, n);
-    if (s.first != nullptr) store_first(s.first + i, m, n);
-    if (s.second != nullptr) store_first(s.second + i, v, n);
-    if (s.copy != nullptr) store_first(s.copy + i, p, n);
-  }
-};
-
-}  // namespace
-
-}  // namespace simd
-
 namespace {
 
 struct Spans {
@@ -108,12 +26,12 @@ template <class Factors>
 void run_step(const Spans& spans, const Factors& factors) {
   with_element(spans.grad.scalar_type(), [&](auto element) {
     using G = decltype(element);
-    const simd::SpanPointers<G> pointers{pointer<float>(spans.master), pointer<G>(spans.grad),
+    const simd::StepSpans<G> pointers{pointer<float>(spans.master), pointer<G>(spans.grad),
                                          spans.first.defined() ? pointer<float>(spans.first) : nullptr,
                                          spans.second.defined() ? pointer<float>(spans.second) : nullptr,
                                          spans.bf16_copy.defined() ? pointer<simd::Bf16>(spans.bf16_copy) : nullptr};
     parallel_ranges(spans.master.numel(), 16384, [&](int64_t begin, int64_t end) {
-      simd::run_best<simd::StepBody<Factors, G>, const simd::SpanPointers<G>&, const Factors&>(pointers, factors, begin,
+      simd::run_best<simd::StepBody<Factors, G>, const simd::StepSpans<G>&, const Factors&>(pointers, factors, begin,
                                                                                                end);
     });
   });

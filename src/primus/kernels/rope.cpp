@@ -8,82 +8,6 @@
 
 namespace primus::kernels {
 
-namespace simd {
-
-namespace {
-
-template <class X>
-struct Heads {
-  const X* x;
-  X* y;
-  int64_t num_heads;
-  int64_t x_stride;
-  int64_t y_stride;
-  int64_t width;  // D
-  int64_t half;   // R/2
-};
-
-template <class X>
-PRIMUS_INLINE F16 read(const X* p, int64_t n) {
-  return n == kLanes ? load(p) : load_first(p, n);
-}
-template <class X>
-PRIMUS_INLINE void write(X* p, F16 x, int64_t n) {
-  if (n == kLanes) {
-    store(p, x);
-  } else {
-    store_first(p, x, n);
-  }
-}
-
-// All heads of one token. sign: +1 forward, -1 backward.
-template <class X>
-struct HalfRotateBody {
-  static PRIMUS_INLINE void run(const Heads<X>& a, const float* cos, const float* sin, float sign) {
-    for (int64_t i = 0; i < a.half; i += kLanes) {
-      const int64_t n = std::min(kLanes, a.half - i);
-      const F16 c = read(cos + i, n);
-      const F16 s = read(sin + i, n) * splat(sign);
-      for (int64_t h = 0; h < a.num_heads; ++h) {
-        const X* x = a.x + h * a.x_stride;
-        X* y = a.y + h * a.y_stride;
-        const F16 x1 = read(x + i, n);
-        const F16 x2 = read(x + a.half + i, n);
-        write(y + i, x1 * c - x2 * s, n);
-        write(y + a.half + i, x2 * c + x1 * s, n);
-      }
-    }
-  }
-};
-
-// Eight table entries, each twice.
-PRIMUS_INLINE F16 twice(F16 t) {
-  return {__builtin_shufflevector(t.v, t.v, 0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7, 7)};
-}
-PRIMUS_INLINE F16 swap_pairs(F16 t) {
-  return {__builtin_shufflevector(t.v, t.v, 1, 0, 3, 2, 5, 4, 7, 6, 9, 8, 11, 10, 13, 12, 15, 14)};
-}
-
-template <class X>
-struct InterleavedBody {
-  static PRIMUS_INLINE void run(const Heads<X>& a, const float* cos, const float* sin, float sign) {
-    const F16 alternate = {f32x16{-1, 1, -1, 1, -1, 1, -1, 1, -1, 1, -1, 1, -1, 1, -1, 1}};
-    for (int64_t i = 0; i < a.half; i += kLanes / 2) {
-      const int64_t n = std::min(kLanes / 2, a.half - i);
-      const F16 c = twice(load_first(cos + i, n));
-      const F16 s = twice(load_first(sin + i, n)) * alternate * splat(sign);
-      for (int64_t h = 0; h < a.num_heads; ++h) {
-        const F16 x = read(a.x + h * a.x_stride + 2 * i, 2 * n);
-        write(a.y + h * a.y_stride + 2 * i, x * c + swap_pairs(x) * s, 2 * n);
-      }
-    }
-  }
-};
-
-}  // namespace
-
-}  // namespace simd
-
 namespace {
 
 double scaled_frequency(const RopeOptions& options, double w) {
@@ -110,7 +34,7 @@ int64_t position_of(const at::Tensor& positions, int64_t token, int64_t default_
 }
 
 template <class X>
-void copy_rest(const simd::Heads<X>& a) {
+void copy_rest(const simd::RopeHeads<X>& a) {
   if (a.x == a.y || a.width == 2 * a.half) return;
   for (int64_t h = 0; h < a.num_heads; ++h) {
     std::memcpy(a.y + h * a.y_stride + 2 * a.half, a.x + h * a.x_stride + 2 * a.half,
@@ -172,7 +96,7 @@ void rope_apply(at::Tensor y, const at::Tensor& x, const at::Tensor& cos_any, co
         const int64_t t = token % num_tokens;
         const int64_t position = position_of(positions, token, start_position + t);
         PRIMUS_CHECK(position >= 0 && position < cos.size(0), "rope: a position outside the table");
-        const simd::Heads<X> heads{x_data + b * x.stride(0) + t * x.stride(1),
+        const simd::RopeHeads<X> heads{x_data + b * x.stride(0) + t * x.stride(1),
                                    y_data + b * y.stride(0) + t * y.stride(1),
                                    x.size(2),
                                    x.stride(2),
@@ -180,10 +104,10 @@ void rope_apply(at::Tensor y, const at::Tensor& x, const at::Tensor& cos_any, co
                                    x.size(3),
                                    half};
         if (layout == RopeLayout::HalfRotate) {
-          simd::run_best<simd::HalfRotateBody<X>, const simd::Heads<X>&>(heads, cos_data + position * half,
+          simd::run_best<simd::HalfRotateBody<X>, const simd::RopeHeads<X>&>(heads, cos_data + position * half,
                                                                          sin_data + position * half, sign);
         } else {
-          simd::run_best<simd::InterleavedBody<X>, const simd::Heads<X>&>(heads, cos_data + position * half,
+          simd::run_best<simd::InterleavedBody<X>, const simd::RopeHeads<X>&>(heads, cos_data + position * half,
                                                                           sin_data + position * half, sign);
         }
         copy_rest(heads);

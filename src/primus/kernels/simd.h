@@ -1,40 +1,36 @@
-// Internal to the kernels' sources: sixteen-lane arithmetic by the compilers' vector extensions, and the choice between
-// the AVX-512 and the portable compilation of one and the same kernel body.
-//
-//   struct Body { static PRIMUS_INLINE void run(args...) { ... F16 ... } };     // written once
-//   run_best<Body>(args...);                                                     // compiled twice, chosen at run time
-//
-// Both compilations do the same operations in the same order (except that the compiler may contract a*b+c where the
-// machine has fused multiply-add). bf16 conversions round to nearest even by integer arithmetic, as libtorch does.
+// Internal to the loops' bodies: arithmetic on sixteen lanes by the compilers' vector extensions, and by intrinsics where
+// those would give bad code. Included by the sources that are compiled once per instruction set (see loops.h).
+// All compilations do the same operations in the same order, except that multiply_add rounds once where the machine has
+// a fused instruction. bf16 conversions round to nearest even by integer arithmetic, as libtorch does.
 #pragma once
 
 #include <cstdint>
-#include <cstdlib>
 #include <cstring>
-#include <type_traits>
 
-#if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC optimize("no-math-errno")  // lets sqrt loops become vector instructions
+#if defined(__AVX512F__)
+#include <immintrin.h>
 #endif
+
+#include "primus/kernels/loop_arguments.h"
 
 #define PRIMUS_INLINE inline __attribute__((always_inline))
-#if defined(__x86_64__)
-#define PRIMUS_AVX512 __attribute__((target("avx512f,avx512bw,avx512vl,avx512dq,fma")))
-#else
-#define PRIMUS_AVX512
-#endif
 
 namespace primus::kernels::simd {
+
+// Nothing compiled for one instruction set may be merged with its namesake of another by the linker.
+#if defined(__AVX512F__)
+inline namespace avx512 {
+#else
+inline namespace portable {
+#endif
 
 using f32x16 = float __attribute__((vector_size(64)));
 using i32x16 = int32_t __attribute__((vector_size(64)));
 using u32x16 = uint32_t __attribute__((vector_size(64)));
 using u16x16 = uint16_t __attribute__((vector_size(32)));
 
-// The bits of a bfloat16: what kernels see in place of c10::BFloat16.
-struct Bf16 {
-  uint16_t bits;
-};
+using f32x8 = float __attribute__((vector_size(32)));
+using f64x8 = double __attribute__((vector_size(64)));
 
 // Vectors travel inside structs: bare 64-byte vectors as arguments would change the calling convention with the target.
 struct F16 {
@@ -44,7 +40,15 @@ struct U16 {
   u32x16 v;
 };
 
-inline constexpr int64_t kLanes = 16;
+struct D8 {
+  f64x8 v;
+};
+
+constexpr int64_t kLanes = 16;
+
+PRIMUS_INLINE int64_t smaller(int64_t a, int64_t b) {
+  return a < b ? a : b;
+}
 
 PRIMUS_INLINE F16 splat(float x) {
   return {x - f32x16{}};
@@ -64,9 +68,13 @@ PRIMUS_INLINE F16 operator/(F16 a, F16 b) {
 PRIMUS_INLINE F16& operator+=(F16& a, F16 b) {
   return a = a + b;
 }
-// a*b + c; fused where the compiler can.
+// a*b + c, with one rounding where the machine can.
 PRIMUS_INLINE F16 multiply_add(F16 a, F16 b, F16 c) {
+#if defined(__AVX512F__)
+  return {_mm512_fmadd_ps(a.v, b.v, c.v)};
+#else
   return {a.v * b.v + c.v};
+#endif
 }
 // Lane-wise a < b ? x : y.
 PRIMUS_INLINE F16 select_less(F16 a, F16 b, F16 x, F16 y) {
@@ -86,7 +94,9 @@ PRIMUS_INLINE F16 clamp(F16 x, float low, float high) {
 }
 
 PRIMUS_INLINE F16 square_root(F16 x) {
-#if defined(__clang__)
+#if defined(__AVX512F__)
+  return {_mm512_sqrt_ps(x.v)};
+#elif defined(__clang__)
   return {__builtin_elementwise_sqrt(x.v)};
 #else
   alignas(64) float lanes[kLanes];
@@ -107,25 +117,71 @@ PRIMUS_INLINE void store(float* p, F16 x) {
   std::memcpy(p, &x.v, sizeof x.v);
 }
 
-PRIMUS_INLINE F16 load(const Bf16* p) {
-  u16x16 half;
-  std::memcpy(&half, p, sizeof half);
+PRIMUS_INLINE F16 from_bf16(u16x16 half) {
+#if defined(__AVX512F__)
+  __m256i bits;
+  std::memcpy(&bits, &half, sizeof bits);
+  return {_mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(bits), 16))};
+#else
   const u32x16 wide = __builtin_convertvector(half, u32x16) << 16;
   F16 r;
   std::memcpy(&r.v, &wide, sizeof wide);
   return r;
+#endif
 }
-PRIMUS_INLINE void store(Bf16* p, F16 x) {
+PRIMUS_INLINE u16x16 to_bf16(F16 x) {
   u32x16 bits;
   std::memcpy(&bits, &x.v, sizeof bits);
+  u16x16 half;
+#if defined(__AVX512F__)
+  const __m512i odd = _mm512_and_si512(_mm512_srli_epi32(_mm512_castps_si512(x.v), 16), _mm512_set1_epi32(1));
+  const __m512i sum = _mm512_add_epi32(_mm512_castps_si512(x.v), _mm512_add_epi32(odd, _mm512_set1_epi32(0x7fff)));
+  const __m512i rounded = _mm512_mask_mov_epi32(sum, _mm512_cmp_ps_mask(x.v, x.v, _CMP_UNORD_Q), _mm512_set1_epi32(0x7fc00000));
+  const __m256i narrow = _mm512_cvtepi32_epi16(_mm512_srli_epi32(rounded, 16));
+  std::memcpy(&half, &narrow, sizeof half);
+#else
   const u32x16 rounded = (bits + 0x7fff + ((bits >> 16) & 1)) >> 16;
   const i32x16 is_nan = x.v != x.v;
   const u32x16 result = is_nan ? u32x16{} + 0x7fc0 : rounded;
-  const u16x16 half = __builtin_convertvector(result, u16x16);
+  half = __builtin_convertvector(result, u16x16);
+#endif
+  return half;
+}
+
+PRIMUS_INLINE F16 load(const Bf16* p) {
+  u16x16 half;
+  std::memcpy(&half, p, sizeof half);
+  return from_bf16(half);
+}
+PRIMUS_INLINE void store(Bf16* p, F16 x) {
+  const u16x16 half = to_bf16(x);
   std::memcpy(p, &half, sizeof half);
 }
 
 // The first n lanes, the rest zero; n in 1..16. Tails go through the same arithmetic as whole vectors.
+#if defined(__AVX512F__)
+PRIMUS_INLINE __mmask16 first_lanes(int64_t n) {
+  return static_cast<__mmask16>((1U << n) - 1U);
+}
+PRIMUS_INLINE F16 load_first(const float* p, int64_t n) {
+  return {_mm512_maskz_loadu_ps(first_lanes(n), p)};
+}
+PRIMUS_INLINE void store_first(float* p, F16 x, int64_t n) {
+  _mm512_mask_storeu_ps(p, first_lanes(n), x.v);
+}
+PRIMUS_INLINE F16 load_first(const Bf16* p, int64_t n) {
+  const __m256i half = _mm256_maskz_loadu_epi16(first_lanes(n), p);
+  u16x16 lanes;
+  std::memcpy(&lanes, &half, sizeof lanes);
+  return from_bf16(lanes);
+}
+PRIMUS_INLINE void store_first(Bf16* p, F16 x, int64_t n) {
+  const u16x16 lanes = to_bf16(x);
+  __m256i half;
+  std::memcpy(&half, &lanes, sizeof half);
+  _mm256_mask_storeu_epi16(p, first_lanes(n), half);
+}
+#else
 template <class T>
 PRIMUS_INLINE F16 load_first(const T* p, int64_t n) {
   alignas(64) T lanes[kLanes] = {};
@@ -137,6 +193,21 @@ PRIMUS_INLINE void store_first(T* p, F16 x, int64_t n) {
   alignas(64) T lanes[kLanes];
   store(lanes, x);
   __builtin_memcpy(p, lanes, static_cast<size_t>(n) * sizeof(T));
+}
+#endif
+
+// The first n lanes, n in 1..16: whole vectors where the compiler sees that n is 16.
+template <class T>
+PRIMUS_INLINE F16 read(const T* p, int64_t n) {
+  return n == kLanes ? load(p) : load_first(p, n);
+}
+template <class T>
+PRIMUS_INLINE void write(T* p, F16 x, int64_t n) {
+  if (n == kLanes) {
+    store(p, x);
+  } else {
+    store_first(p, x, n);
+  }
 }
 
 PRIMUS_INLINE float to_float(float x) {
@@ -186,33 +257,6 @@ PRIMUS_INLINE F16 sigmoid(F16 x) {
   return splat(1.0F) / (splat(1.0F) + exponential(splat(0.0F) - x));
 }
 
-// PRIMUS_PORTABLE_KERNELS=1 in the environment: the portable compilation, to test it or to rule the other out.
-inline bool has_avx512() {
-#if defined(__x86_64__)
-  static const bool has = std::getenv("PRIMUS_PORTABLE_KERNELS") == nullptr && __builtin_cpu_supports("avx512f") != 0 &&
-                          __builtin_cpu_supports("avx512bw") != 0 && __builtin_cpu_supports("avx512vl") != 0 &&
-                          __builtin_cpu_supports("avx512dq") != 0;
-  return has;
-#else
-  return false;
-#endif
-}
-
-template <class Body, class... Args>
-PRIMUS_AVX512 void run_avx512(Args... args) {
-  Body::run(args...);
-}
-template <class Body, class... Args>
-void run_portable(Args... args) {
-  Body::run(args...);
-}
-template <class Body, class... Args>
-void run_best(Args... args) {
-  if (has_avx512()) {
-    run_avx512<Body>(args...);
-  } else {
-    run_portable<Body>(args...);
-  }
-}
+}  // namespace avx512, portable
 
 }  // namespace primus::kernels::simd

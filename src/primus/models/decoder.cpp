@@ -1,6 +1,7 @@
 #include "primus/models/decoder.h"
 
 #include <algorithm>
+#include <tuple>
 
 #include "primus/base/check.h"
 #include "primus/kernels/embedding.h"
@@ -35,6 +36,17 @@ nn::RopeTable rope_table(const spec::Attention& attention, int64_t max_positions
   return {cos, sin};
 }
 
+// Whether both layers can read one table.
+bool same_rope(const spec::Attention& a, const spec::Attention& b) {
+  if (!a.rope || !b.rope) return a.rope.has_value() == b.rope.has_value();
+  const auto bands = [](const spec::Rope& rope) {
+    const spec::Llama3RopeScaling s = rope.llama3.value_or(spec::Llama3RopeScaling{});
+    return std::tuple(rope.llama3.has_value(), s.factor, s.low_freq_factor, s.high_freq_factor, s.original_max_positions);
+  };
+  return a.head_dim == b.head_dim && a.rope->base == b.rope->base && a.rope->fraction == b.rope->fraction &&
+         bands(*a.rope) == bands(*b.rope);
+}
+
 at::Tensor rows_of(const at::Tensor& table, const at::Tensor& ids, at::ScalarType dtype) {
   std::vector<int64_t> shape = ids.sizes().vec();
   shape.push_back(table.size(1));
@@ -62,8 +74,7 @@ Decoder::Decoder(const spec::Model& model, spec::Dtype compute_dtype, const spec
   }
   nn::RopeTable rope;
   for (size_t i = 0; i < model.layers.size(); ++i) {
-    // Layers of one shape share one table.
-    if (i == 0 || model.layers[i].attention.rope.has_value() != model.layers[i - 1].attention.rope.has_value()) {
+    if (i == 0 || !same_rope(model.layers[i].attention, model.layers[i - 1].attention)) {
       rope = rope_table(model.layers[i].attention, model.max_positions);
     }
     blocks_.push_back(std::make_unique<nn::Block>(model.layers[i], static_cast<int64_t>(i), model, rope, options));

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "primus/base/fault.h"
 #include "primus/base/strings.h"
 #include "primus/cli/build_facts.h"
 #include "primus/run/commands.h"
@@ -26,6 +27,7 @@ std::string help() {
 }  // namespace
 
 ExitCode run_app(cli::Context context, const std::vector<std::string>& arguments) {
+  install_fault_from_environment(context.environment);
   if (arguments.empty() || arguments.front() == "--help" || arguments.front() == "-h") {
     *context.out << help();
     return arguments.empty() ? ExitCode::BadInput : ExitCode::Ok;

@@ -90,8 +90,13 @@ bool mkl_switch_is_on() {
 }
 
 std::string versions() {
-  return std::string("torch ") + TORCH_VERSION + ", MKL " + version_number(at::get_mkl_version()) + ", oneDNN " +
-         version_number(at::get_mkldnn_version()) + ", mkl_switch " + (mkl_switch_is_on() ? "on" : "off");
+  std::string text = "torch " TORCH_VERSION;
+  text += ", MKL ";
+  text += version_number(at::get_mkl_version());
+  text += ", oneDNN ";
+  text += version_number(at::get_mkldnn_version());
+  text += mkl_switch_is_on() ? ", mkl_switch on" : ", mkl_switch off";
+  return text;
 }
 
 }  // namespace primus::tensor

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "primus/base/fs.h"
+#include "primus/base/json.h"
 #include "primus/kernels/probe.h"
 #include "primus/spec/schedule_values.h"
 #include "primus/tensor/runtime.h"
@@ -17,6 +19,31 @@ void log_all(Logger& log, const Diagnostics& findings) {
   }
 }
 
+// The measured choice is kept beside the one for products, so that every start on this machine computes the same bits.
+kernels::AttentionRoute chosen_attention_route(const fs::path& cache_file) {
+  const tensor::CpuFeatures& cpu = tensor::cpu_features();
+  const std::string key = fmt::format("{} [{}], {}, {} threads", cpu.model, cpu.to_string(), tensor::versions(), tensor::num_threads());
+  Json all = Json::object();
+  if (const Result<std::string> text = read_text_file(cache_file); text.ok()) {
+    const Result<Json> stored = parse_json(*text, cache_file.string());
+    if (stored.ok() && stored->is_object()) all = *stored;
+  }
+  if (all.contains(key) && all[key].is_string()) {
+    const Result<kernels::AttentionRoute> route = kernels::AttentionRoute::parse(all[key].get<std::string>());
+    if (route.ok()) return *route;
+  }
+  const kernels::AttentionRoute route = kernels::choose_attention_route();
+  if (cache_file.empty()) return route;
+  all[key] = route.to_string();
+  try {
+    create_folders(cache_file.parent_path());
+    write_file_atomic(cache_file, dump_json(all, 2) + "\n");
+  } catch (const RunError&) {
+    return route;  // the cache for products has said already that the folder cannot be written
+  }
+  return route;
+}
+
 nn::Routes chosen_routes(Logger& log, const fs::path& cache_folder, const std::string& pinned_route) {
   nn::Routes routes;
   if (!pinned_route.empty()) {
@@ -27,7 +54,7 @@ nn::Routes chosen_routes(Logger& log, const fs::path& cache_folder, const std::s
       kernels::choose_gemm_route(cache_folder.empty() ? fs::path() : cache_folder / "gemm-route.json");
   if (!choice.note.empty()) log.info(choice.note);
   routes.gemm = choice.route;
-  routes.attention = kernels::choose_attention_route();
+  routes.attention = chosen_attention_route(cache_folder.empty() ? fs::path() : cache_folder / "attention-route.json");
   return routes;
 }
 

@@ -1,0 +1,251 @@
+// What happens when a rank dies, hangs, leaves or does something else.
+#include <gmock/gmock.h>
+
+#include <filesystem>
+
+#include "primus/tensor/prelude.h"
+#include "support/ranks.h"
+
+namespace primus::dist {
+namespace {
+
+using test::RankResult;
+using test::run_ranks;
+using ::testing::AllOf;
+using ::testing::AnyOf;
+using ::testing::HasSubstr;
+
+class Failures : public ::testing::TestWithParam<Backend> {
+ protected:
+  static Endpoint base(double heartbeat_seconds = 20) {
+    return {.timeout_minutes = 1, .startup_seconds = 20, .heartbeat_seconds = heartbeat_seconds, .backend = GetParam()};
+  }
+};
+
+void sleep_seconds(double seconds) { std::this_thread::sleep_for(std::chrono::duration<double>(seconds)); }
+
+TEST_P(Failures, DifferentOperationsNameBothSides) {
+  const auto results = run_ranks(
+      3,
+      [](const Endpoint& endpoint) {
+        const auto group = connect(endpoint);
+        group->barrier();
+        group->all_reduce_sum(at::ones({group->rank() == 1 ? 41 : 40}))->wait();
+        return 0;
+      },
+      base());
+  int num_reports = 0;
+  for (const RankResult& result : results) {
+    EXPECT_EQ(result.exit_code, 98);
+    if (result.output.find("rank 1 in all_reduce_sum Float [41]") == std::string::npos) continue;
+    ++num_reports;
+    EXPECT_THAT(result.output, AllOf(HasSubstr("different operations"), HasSubstr("all_reduce_sum Float [40]"), HasSubstr("group world")));
+  }
+  EXPECT_GE(num_reports, 1);
+}
+
+TEST_P(Failures, AKilledRankEndsAWaitThatNamesIt) {
+  const auto results = run_ranks(
+      3,
+      [](const Endpoint& endpoint) {
+        const auto group = connect(endpoint);
+        group->set_step(17);
+        group->barrier();
+        if (group->rank() == 1) ::raise(SIGKILL);
+        group->all_reduce_max(at::ones({7}))->wait();
+        return 0;
+      },
+      base(), 30);
+  EXPECT_EQ(results[1].signal, SIGKILL);
+  for (const size_t rank : {0, 2}) {
+    EXPECT_EQ(results[rank].exit_code, 98) << results[rank].output;
+    EXPECT_THAT(results[rank].output, AllOf(HasSubstr("lost peer rank"), HasSubstr("all_reduce_max Float [7] of group world"),
+                                            HasSubstr("step 17")));
+  }
+  EXPECT_THAT(results[0].output + results[2].output, HasSubstr("lost peer rank 1"));
+}
+
+TEST_P(Failures, ARankThatEndsByAnErrorIsALostPeerToTheOthers) {
+  const auto results = run_ranks(
+      2,
+      [](const Endpoint& endpoint) {
+        const auto group = connect(endpoint);
+        group->barrier();
+        if (group->rank() == 1) throw RunError("my own mistake");
+        group->barrier();
+        return 0;
+      },
+      base(), 30);
+  EXPECT_THAT(results[1].output, HasSubstr("my own mistake"));
+  EXPECT_EQ(results[0].exit_code, 98);
+  EXPECT_THAT(results[0].output, HasSubstr("lost peer rank 1"));
+}
+
+TEST_P(Failures, AStoppedRankEndsTheOthersWithinTheHeartbeatLimit) {
+  const auto results = run_ranks(
+      2,
+      [](const Endpoint& endpoint) {
+        const auto group = connect(endpoint);
+        group->set_step(5);
+        group->barrier();
+        if (group->rank() == 1) {
+          sleep_seconds(0.6);
+          ::raise(SIGSTOP);
+        }
+        group->all_reduce_sum(at::ones({9}))->wait();
+        return 0;
+      },
+      base(1.0), 40);
+  EXPECT_TRUE(results[1].was_stopped);
+  EXPECT_EQ(results[0].exit_code, 1) << results[0].output;
+  EXPECT_THAT(results[0].output, AllOf(HasSubstr("rank 1 is stuck: no heartbeat"), HasSubstr("step 5"),
+                                       HasSubstr("group world, rank 0: step 5, in all_reduce_sum Float [9] (operation")));
+}
+
+TEST_P(Failures, ARankThatComputesForLongIsLeftAlone) {
+  const auto results = run_ranks(
+      2,
+      [](const Endpoint& endpoint) {
+        const auto group = connect(endpoint);
+        if (group->rank() == 1) sleep_seconds(2.5);
+        group->barrier();
+        return 0;
+      },
+      base(0.8), 40);
+  test::expect_all_good(results);
+}
+
+TEST_P(Failures, AnOperationThatWaitsTooLongNamesWhoIsMissing) {
+  Endpoint endpoint = base(2.0);
+  endpoint.timeout_minutes = 1.0 / 60;
+  const auto results = run_ranks(
+      3,
+      [](const Endpoint& own) {
+        const auto group = connect(own);
+        group->set_step(3);
+        group->barrier();
+        if (group->rank() == 2) sleep_seconds(30);
+        group->all_reduce_sum(at::ones({9}))->wait();
+        return 0;
+      },
+      endpoint, 25);
+  int num_reports = 0;
+  for (const size_t rank : {0, 1}) {
+    EXPECT_THAT(results[rank].exit_code, AnyOf(1, 98)) << results[rank].output;
+    if (results[rank].output.find("distributed_timeout_minutes") == std::string::npos) continue;
+    ++num_reports;
+    EXPECT_THAT(results[rank].output, AllOf(HasSubstr("all_reduce_sum Float [9] has waited"),
+                                            HasSubstr("not there: rank 2 (step 3, computing since barrier"), HasSubstr("(operation ")));
+  }
+  EXPECT_GE(num_reports, 1);
+}
+
+TEST_P(Failures, AfterAFailureEveryOperationFailsAtOnce) {
+  const auto results = run_ranks(
+      2,
+      [](const Endpoint& endpoint) {
+        const auto group = connect(endpoint);
+        group->barrier();
+        if (group->rank() == 1) ::raise(SIGKILL);
+        std::vector<std::unique_ptr<Work>> works;
+        for (int i = 0; i < 5; ++i) works.push_back(group->all_reduce_sum(at::ones({3})));
+        for (auto& work : works) EXPECT_THROW(work->wait(), RunError);
+        EXPECT_THROW(group->barrier(), RunError);
+        return 0;
+      },
+      base(), 30);
+  EXPECT_EQ(results[0].exit_code, 0) << results[0].output;
+}
+
+TEST_P(Failures, ARankThatDoesNotComeIsNamed) {
+  Endpoint endpoint = base();
+  endpoint.startup_seconds = 1.5;
+  const auto results = run_ranks(
+      4,
+      [](const Endpoint& own) {
+        if (own.rank == 1 || own.rank == 3) return 0;
+        connect(own);
+        return 0;
+      },
+      endpoint, 30);
+  EXPECT_EQ(results[0].exit_code, 98);
+  EXPECT_THAT(results[0].output, AllOf(HasSubstr("of 4 ranks, these did not come"), HasSubstr(": 1, 3")));
+  EXPECT_EQ(results[2].exit_code, 98);
+}
+
+TEST_P(Failures, LeaveNothingInTheFileSystem) {
+  const auto names = [] {
+    std::set<std::string> all;
+    for (const auto& entry : std::filesystem::directory_iterator("/dev/shm")) all.insert(entry.path().filename());
+    return all;
+  };
+  const auto before = names();
+  run_ranks(
+      3,
+      [](const Endpoint& endpoint) {
+        const auto group = connect(endpoint);
+        group->barrier();
+        ::raise(SIGKILL);
+        return 0;
+      },
+      base(), 30);
+  std::vector<std::string> left;
+  for (const std::string& name : names()) {
+    if (!before.contains(name) && name.find("primus") != std::string::npos) left.push_back(name);
+  }
+  EXPECT_TRUE(left.empty());
+}
+
+INSTANTIATE_TEST_SUITE_P(Backends, Failures, ::testing::Values(Backend::SharedMemory, Backend::Gloo),
+                         [](const auto& info) { return info.param == Backend::Gloo ? "Gloo" : "SharedMemory"; });
+
+TEST(Connect, ATensorThatIsNotOnTheCpuIsRefused) {
+  test::expect_all_good(run_ranks(2, [](const Endpoint& endpoint) {
+    const auto group = connect(endpoint);
+    try {
+      group->all_reduce_sum(at::empty({3}, at::TensorOptions().device(at::kMeta)));
+      ADD_FAILURE() << "it was taken";
+    } catch (const RunError& error) {
+      EXPECT_THAT(error.what(), HasSubstr("NCCL/RCCL"));
+    }
+    try {
+      group->all_reduce_sum(at::ones({3}, at::kBool));
+      ADD_FAILURE() << "it was taken";
+    } catch (const RunError& error) {
+      EXPECT_THAT(error.what(), HasSubstr("Bool cannot be reduced"));
+    }
+    group->barrier();
+    return 0;
+  }));
+}
+
+TEST(Connect, APortThatIsTakenIsSaidByRank0) {
+  test::HeldPort other;
+  other.listen();
+  const auto results = run_ranks(
+      1,
+      [&](const Endpoint& endpoint) {
+        Endpoint own = endpoint;
+        own.world_size = own.local_world_size = 2;
+        own.master_port = other.port();
+        connect(own);
+        return 0;
+      },
+      {.startup_seconds = 2});
+  EXPECT_EQ(results[0].exit_code, 98);
+  EXPECT_THAT(results[0].output, AllOf(HasSubstr("rank 0 cannot listen on port"), HasSubstr("MASTER_PORT")));
+}
+
+TEST(Connect, VariablesThatMakeNoSenseAreRefusedTogether) {
+  const auto results = run_ranks(1, [](const Endpoint& endpoint) {
+    ::setenv("PRIMUS_DIST_BACKEND", "mpi", 1);
+    ::setenv("PRIMUS_HEARTBEAT_SECONDS", "-3", 1);
+    connect(endpoint);
+    return 0;
+  });
+  EXPECT_EQ(results[0].exit_code, 98);
+  EXPECT_THAT(results[0].output, AllOf(HasSubstr("PRIMUS_DIST_BACKEND"), HasSubstr("PRIMUS_HEARTBEAT_SECONDS")));
+}
+
+}  // namespace
+}  // namespace primus::dist
