@@ -1,4 +1,5 @@
-// Runs a test body in several processes, one a rank. The parent must not have started threads (no tensor operations in it).
+// Runs a test body in several processes, one a rank. The processes are forked, and forked processes cannot use thread pools
+// that the parent has started: a body that computes calls at::set_num_threads(1) first.
 #pragma once
 
 #include <gtest/gtest.h>

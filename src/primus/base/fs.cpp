@@ -75,9 +75,8 @@ DurableFile::DurableFile(fs::path target) : target_(std::move(target)) {
 }
 
 DurableFile::~DurableFile() {
-  if (fd_ < 0) return;
-  ::close(fd_);
-  ::unlink(temporary_.c_str());
+  if (fd_ >= 0) ::close(fd_);
+  if (!temporary_.empty()) ::unlink(temporary_.c_str());
 }
 
 void DurableFile::write(const void* data, size_t size_bytes) {
@@ -101,12 +100,8 @@ void DurableFile::close() {
   fd_ = -1;
   if (failed != 0) throw_io("close", target_);
   fault_point("rename", target_);
-  if (::rename(temporary_.c_str(), target_.c_str()) != 0) {
-    const int reason = errno;
-    ::unlink(temporary_.c_str());
-    errno = reason;
-    throw_io("rename to", target_);
-  }
+  if (::rename(temporary_.c_str(), target_.c_str()) != 0) throw_io("rename to", target_);
+  temporary_.clear();
   sync_folder(target_.parent_path());
 }
 

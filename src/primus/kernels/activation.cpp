@@ -7,44 +7,27 @@ namespace primus::kernels {
 
 namespace {
 
-template <template <Activation, class, bool> class Body, Activation kAct>
-void run_for(at::ScalarType type, const at::Tensor& dy, const at::Tensor& x, const at::Tensor& bias,
-             const at::Tensor& out, int64_t width, int64_t num_rows) {
-  with_element(type, [&](auto element) {
+enum class Gating { Plain, Gated };
+
+// dy undefined: forward.
+void run_activation(Activation activation, Gating gating, const at::Tensor& dy, const at::Tensor& x,
+                    const at::Tensor& bias, const at::Tensor& out, int64_t width) {
+  const int64_t num_rows = width == 0 ? 0 : x.numel() / x.size(-1);
+  with_element(x.scalar_type(), [&](auto element) {
     using X = decltype(element);
-    const X* const dy_data = dy.defined() ? pointer<X>(dy) : nullptr;
+    const simd::Loops<X>& loops = simd::loops<X>();
+    const bool backward = dy.defined();
+    const auto& forms = gating == Gating::Gated ? (backward ? loops.gated_backward : loops.gated_forward)
+                                                : (backward ? loops.plain_backward : loops.plain_forward);
+    const auto run = forms[static_cast<int>(activation)];
+    const X* const dy_data = backward ? pointer<X>(dy) : nullptr;
     const X* const x_data = pointer<X>(x);
     const float* const bias_data = bias.defined() ? pointer<float>(bias) : nullptr;
     X* const out_data = pointer<X>(out);
     parallel_ranges(num_rows, min_rows(width), [&](int64_t begin, int64_t end) {
-      if (dy_data != nullptr) {
-        simd::run_best<Body<kAct, X, true>>(dy_data, x_data, bias_data, out_data, width, begin, end);
-      } else {
-        simd::run_best<Body<kAct, X, false>>(dy_data, x_data, bias_data, out_data, width, begin, end);
-      }
+      run(dy_data, x_data, bias_data, out_data, width, begin, end);
     });
   });
-}
-
-template <template <Activation, class, bool> class Body>
-void run_activation(Activation activation, const at::Tensor& dy, const at::Tensor& x, const at::Tensor& bias,
-                    const at::Tensor& out, int64_t width) {
-  const int64_t num_rows = width == 0 ? 0 : x.numel() / x.size(-1);
-  const at::ScalarType type = x.scalar_type();
-  switch (activation) {
-    case Activation::Silu:
-      return run_for<Body, Activation::Silu>(type, dy, x, bias, out, width, num_rows);
-    case Activation::Gelu:
-      return run_for<Body, Activation::Gelu>(type, dy, x, bias, out, width, num_rows);
-    case Activation::GeluTanh:
-      return run_for<Body, Activation::GeluTanh>(type, dy, x, bias, out, width, num_rows);
-    case Activation::QuickGelu:
-      return run_for<Body, Activation::QuickGelu>(type, dy, x, bias, out, width, num_rows);
-    case Activation::SquaredRelu:
-      return run_for<Body, Activation::SquaredRelu>(type, dy, x, bias, out, width, num_rows);
-    case Activation::Relu:
-      return run_for<Body, Activation::Relu>(type, dy, x, bias, out, width, num_rows);
-  }
 }
 
 at::Tensor like_input(const at::Tensor& dy, const at::Tensor& x) {
@@ -69,7 +52,7 @@ at::Tensor activation_forward(Activation activation, const at::Tensor& x_any, co
   if (!is_fast(x_any)) return reference::activation_forward(activation, x_any, bias);
   const at::Tensor x = x_any.contiguous();
   at::Tensor y = at::empty_like(x);
-  run_activation<simd::PlainBody>(activation, {}, x, as_float_row(bias), y, x.size(-1));
+  run_activation(activation, Gating::Plain, {}, x, as_float_row(bias), y, x.size(-1));
   return y;
 }
 
@@ -80,7 +63,7 @@ at::Tensor activation_backward(Activation activation, const at::Tensor& dy, cons
   if (!is_fast(x_any)) return reference::activation_backward(activation, dy, x_any, bias);
   const at::Tensor x = x_any.contiguous();
   at::Tensor dx = at::empty_like(x);
-  run_activation<simd::PlainBody>(activation, like_input(dy, x), x, as_float_row(bias), dx, x.size(-1));
+  run_activation(activation, Gating::Plain, like_input(dy, x), x, as_float_row(bias), dx, x.size(-1));
   return dx;
 }
 
@@ -90,7 +73,7 @@ at::Tensor gated_forward(Activation activation, const at::Tensor& gate_up_any, c
   if (!is_fast(gate_up_any)) return reference::gated_forward(activation, gate_up_any, bias);
   const at::Tensor gate_up = gate_up_any.contiguous();
   at::Tensor y = at::empty(shape, gate_up.options());
-  run_activation<simd::GatedBody>(activation, {}, gate_up, as_float_row(bias), y, shape.back());
+  run_activation(activation, Gating::Gated, {}, gate_up, as_float_row(bias), y, shape.back());
   return y;
 }
 
@@ -101,7 +84,7 @@ at::Tensor gated_backward(Activation activation, const at::Tensor& dy, const at:
   if (!is_fast(gate_up_any)) return reference::gated_backward(activation, dy, gate_up_any, bias);
   const at::Tensor gate_up = gate_up_any.contiguous();
   at::Tensor d_gate_up = at::empty_like(gate_up);
-  run_activation<simd::GatedBody>(activation, like_input(dy, gate_up), gate_up, as_float_row(bias), d_gate_up,
+  run_activation(activation, Gating::Gated, like_input(dy, gate_up), gate_up, as_float_row(bias), d_gate_up,
                                   gate_up.size(-1) / 2);
   return d_gate_up;
 }

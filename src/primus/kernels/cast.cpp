@@ -7,6 +7,8 @@ namespace primus::kernels {
 
 namespace {
 
+constexpr int64_t kMinElements = 32768;  // a thread's share is worth its start
+
 bool both_fast(const at::Tensor& target, const at::Tensor& source) {
   PRIMUS_CHECK(target.numel() == source.numel(), "two tensors of different size");
   return is_fast(target) && is_fast(source) && target.is_contiguous() && source.is_contiguous();
@@ -23,7 +25,15 @@ void cast_into(at::Tensor target, const at::Tensor& source) {
     with_element(source.scalar_type(), [&](auto s) {
       using T = decltype(t);
       using S = decltype(s);
-      simd::map(pointer<T>(target), static_cast<const S*>(pointer<S>(source)), target.numel(), simd::Copy{});
+      T* const to = pointer<T>(target);
+      const S* const from = pointer<S>(source);
+      parallel_ranges(target.numel(), kMinElements, [&](int64_t begin, int64_t end) {
+        if constexpr (std::is_same_v<T, float>) {
+          simd::loops<S>().to_float(to + begin, from + begin, end - begin);
+        } else {
+          simd::loops<S>().to_bf16(to + begin, from + begin, end - begin);
+        }
+      });
     });
   });
 }
@@ -37,7 +47,11 @@ void add_into(at::Tensor target, const at::Tensor& source) {
   }
   with_element(source.scalar_type(), [&](auto s) {
     using S = decltype(s);
-    simd::map(pointer<float>(target), static_cast<const S*>(pointer<S>(source)), target.numel(), simd::Add{});
+    float* const to = pointer<float>(target);
+    const S* const from = pointer<S>(source);
+    parallel_ranges(target.numel(), kMinElements, [&](int64_t begin, int64_t end) {
+      simd::loops<S>().add_to_float(to + begin, from + begin, end - begin);
+    });
   });
 }
 
@@ -48,8 +62,10 @@ void scale_in_place(at::Tensor target, double factor) {
   }
   with_element(target.scalar_type(), [&](auto t) {
     using T = decltype(t);
-    simd::map(pointer<T>(target), static_cast<const T*>(pointer<T>(target)), target.numel(),
-              simd::Scale{static_cast<float>(factor)});
+    T* const data = pointer<T>(target);
+    parallel_ranges(target.numel(), kMinElements, [&](int64_t begin, int64_t end) {
+      simd::loops<T>().scale(data + begin, static_cast<float>(factor), end - begin);
+    });
   });
 }
 

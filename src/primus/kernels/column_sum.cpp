@@ -10,8 +10,7 @@ namespace primus::kernels {
 at::Tensor sum_block_rows(const at::Tensor& partials) {
   const int64_t width = partials.size(1);
   at::Tensor sum = at::zeros({width}, partials.options());
-  simd::run_best<simd::ColumnSumBody<float>>(static_cast<const float*>(pointer<float>(partials)), width, int64_t{0},
-                                             partials.size(0), pointer<float>(sum));
+  simd::loops<float>().column_sum(pointer<float>(partials), width, 0, partials.size(0), pointer<float>(sum));
   return sum;
 }
 
@@ -27,8 +26,7 @@ at::Tensor column_sum(const at::Tensor& x_any) {
     float* sums = pointer<float>(partials);
     parallel_ranges(blocks.count(), 1, [&](int64_t first, int64_t last) {
       for (int64_t block = first; block < last; ++block) {
-        simd::run_best<simd::ColumnSumBody<X>>(source, width, blocks.begin(block), blocks.end(block),
-                                               sums + block * width);
+        simd::loops<X>().column_sum(source, width, blocks.begin(block), blocks.end(block), sums + block * width);
       }
     });
   });

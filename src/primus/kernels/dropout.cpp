@@ -3,7 +3,6 @@
 #include <cmath>
 
 #include "primus/kernels/parallel.h"
-#include "primus/kernels/philox_words.h"
 #include "primus/kernels/tensors.h"
 
 namespace primus::kernels {
@@ -35,8 +34,8 @@ void drop_rows(const at::Tensor& x, const at::Tensor& y, double p, float scale, 
         const auto sample = static_cast<uint64_t>(sample_of[row]);
         const PhiloxCounter start = {static_cast<uint32_t>(first_feature / 4), static_cast<uint32_t>(position_of[row]),
                                      static_cast<uint32_t>(sample), static_cast<uint32_t>(sample >> 32)};
-        simd::run_best<simd::DropoutRowBody<X>>(x_data + row * width, y_data + row * width, width, key, start,
-                                                threshold, scale);
+        simd::loops<X>().dropout_row(x_data + row * width, y_data + row * width, width, key, start.data(), threshold,
+                                     scale);
       }
     });
   });

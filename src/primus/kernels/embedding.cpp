@@ -69,7 +69,11 @@ void embedding_forward(at::Tensor out, const at::Tensor& table, const at::Tensor
       parallel_ranges(ids.numel(), min_rows(width), [&](int64_t begin, int64_t end) {
         for (int64_t n = begin; n < end; ++n) {
           const S* row = source + rows[static_cast<size_t>(n)] * width;
-          simd::run_best<simd::CopyRowBody<T, S>>(target + n * width, row, width);
+          if constexpr (std::is_same_v<T, float>) {
+            simd::loops<S>().to_float(target + n * width, row, width);
+          } else {
+            simd::loops<S>().to_bf16(target + n * width, row, width);
+          }
         }
       });
     });
@@ -93,9 +97,8 @@ void embedding_backward(at::Tensor main_grad, const at::Tensor& dy_any, const at
     const auto num_groups = static_cast<int64_t>(groups.ids.size());
     parallel_ranges(num_groups, min_rows(width), [&](int64_t begin, int64_t end) {
       for (auto g = static_cast<size_t>(begin); g < static_cast<size_t>(end); ++g) {
-        simd::run_best<simd::AddRowsBody<S>>(sums + groups.ids[g] * width, source,
-                                             static_cast<const int64_t*>(groups.tokens.data()) + groups.starts[g],
-                                             groups.starts[g + 1] - groups.starts[g], width);
+        simd::loops<S>().add_rows(sums + groups.ids[g] * width, source, groups.tokens.data() + groups.starts[g],
+                                  groups.starts[g + 1] - groups.starts[g], width);
       }
     });
   });

@@ -18,7 +18,7 @@ void append_block_square_sums(const at::Tensor& tensor, std::vector<double>& sum
     const X* const data = pointer<X>(x);
     const int64_t numel = x.numel();
     parallel_ranges(num_blocks, 8, [&](int64_t first, int64_t last) {
-      simd::run_best<simd::SquareSumBody<X>>(data, numel, out, first, last);
+      simd::loops<X>().square_sums(data, numel, kNormBlock, out, first, last);
     });
   });
 }

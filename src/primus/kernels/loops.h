@@ -60,9 +60,10 @@ struct Loops {
 struct LoopTables {
   Loops<float> of_float;
   Loops<Bf16> of_bf16;
-  // The 64 words of one group of stream elements, and their standard normals.
+  // One group of 64 stream elements: the words; mean + std * normal; low + width * uniform.
   void (*philox_group)(PhiloxKey key, uint64_t group, uint32_t* words);
-  void (*normals)(const uint32_t* words, double* z);
+  void (*normal_group)(PhiloxKey key, uint64_t group, double mean, double std, float* out);
+  void (*uniform_group)(PhiloxKey key, uint64_t group, double low, double width, float* out);
 };
 
 extern const LoopTables kPortableLoops;

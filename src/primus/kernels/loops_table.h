@@ -50,7 +50,7 @@ constexpr Loops<X> make_loops() {
 }
 
 constexpr LoopTables make_tables() {
-  return {make_loops<float>(), make_loops<Bf16>(), &GroupBody::run, &NormalBody::run};
+  return {make_loops<float>(), make_loops<Bf16>(), &GroupBody::run, &NormalGroupBody::run, &UniformGroupBody::run};
 }
 
 }  // namespace

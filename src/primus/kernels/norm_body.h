@@ -24,6 +24,7 @@ struct NormForwardBody {
     F16 s[4] = {splat(0), splat(0), splat(0), splat(0)};
     int64_t h = 0;
     for (; h + 4 * kLanes <= width; h += 4 * kLanes) {
+#pragma GCC unroll 4
       for (int i = 0; i < 4; ++i) s[i] += load(x + h + i * kLanes);
     }
     for (; h + kLanes <= width; h += kLanes) s[0] += load(x + h);
@@ -36,6 +37,7 @@ struct NormForwardBody {
     F16 s[4] = {splat(0), splat(0), splat(0), splat(0)};
     int64_t h = 0;
     for (; h + 4 * kLanes <= width; h += 4 * kLanes) {
+#pragma GCC unroll 4
       for (int i = 0; i < 4; ++i) s[i] = add_square(s[i], load(x + h + i * kLanes) - mean);
     }
     for (; h + kLanes <= width; h += kLanes) s[0] = add_square(s[0], load(x + h) - mean);

@@ -31,8 +31,11 @@ void run_step(const Spans& spans, const Factors& factors) {
                                          spans.second.defined() ? pointer<float>(spans.second) : nullptr,
                                          spans.bf16_copy.defined() ? pointer<simd::Bf16>(spans.bf16_copy) : nullptr};
     parallel_ranges(spans.master.numel(), 16384, [&](int64_t begin, int64_t end) {
-      simd::run_best<simd::StepBody<Factors, G>, const simd::StepSpans<G>&, const Factors&>(pointers, factors, begin,
-                                                                                               end);
+      if constexpr (std::is_same_v<Factors, simd::AdamWFactors>) {
+        simd::loops<G>().adamw(pointers, factors, begin, end);
+      } else {
+        simd::loops<G>().sgd(pointers, factors, begin, end);
+      }
     });
   });
 }

@@ -1,9 +1,7 @@
 #include "primus/kernels/philox.h"
 
 #include "primus/kernels/fixed_arithmetic.h"
-#include "primus/kernels/normal_tables.h"
 #include "primus/kernels/parallel.h"
-#include "primus/kernels/philox_words.h"
 #include "primus/kernels/tensors.h"
 
 namespace primus::kernels {
@@ -17,9 +15,9 @@ constexpr int64_t kGroup = 64;
 
 namespace {
 
-// transform(words, values): 64 words to 64 doubles.
-template <class Transform>
-void fill(const at::Tensor& target, PhiloxKey key, int64_t begin, const Transform& transform) {
+// make(group, out): the 64 values of one group.
+template <class Make>
+void fill(const at::Tensor& target, int64_t begin, const Make& make) {
   PRIMUS_CHECK(is_fast(target) && target.is_contiguous() && begin >= 0, "random fills are for contiguous CPU tensors");
   const int64_t end = begin + target.numel();
   const int64_t first_group = begin / kGroup;
@@ -27,14 +25,16 @@ void fill(const at::Tensor& target, PhiloxKey key, int64_t begin, const Transfor
   at::Tensor buffer = target.scalar_type() == at::kFloat ? target : at::empty({target.numel()}, at::kFloat);
   float* data = pointer<float>(buffer);
   parallel_ranges(num_groups, 64, [&](int64_t group_begin, int64_t group_end) {
-    alignas(64) uint32_t words[kGroup];
-    alignas(64) double values[kGroup];
+    float values[kGroup];
     for (int64_t g = first_group + group_begin; g < first_group + group_end; ++g) {
-      simd::run_best<simd::GroupBody>(key, static_cast<uint64_t>(g), words + 0);
-      transform(static_cast<const uint32_t*>(words), values + 0);
       const int64_t from = std::max(begin, g * kGroup);
       const int64_t to = std::min(end, (g + 1) * kGroup);
-      for (int64_t i = from; i < to; ++i) data[i - begin] = static_cast<float>(values[i - g * kGroup]);
+      if (to - from == kGroup) {
+        make(static_cast<uint64_t>(g), data + (from - begin));
+      } else {
+        make(static_cast<uint64_t>(g), static_cast<float*>(values));
+        std::copy(values + (from - g * kGroup), values + (to - g * kGroup), data + (from - begin));
+      }
     }
   });
   if (!buffer.is_same(target)) target.copy_(buffer.reshape(target.sizes()));
@@ -57,10 +57,8 @@ double normal_probability(double z) {
 }  // namespace
 
 void fill_normal(at::Tensor target, PhiloxKey key, int64_t begin, double mean, double std) {
-  fill(target, key, begin, [&](const uint32_t* words, double* values) {
-    simd::run_best<simd::NormalBody>(words, values);
-    for (int64_t i = 0; i < kGroup; ++i) values[i] = mean + std * values[i];
-  });
+  const auto run = simd::best_loops().normal_group;
+  fill(target, begin, [&](uint64_t group, float* out) { run(key, group, mean, std, out); });
 }
 
 void fill_truncated_normal(at::Tensor target, PhiloxKey key, int64_t begin, double mean, double std, double low,
@@ -69,21 +67,21 @@ void fill_truncated_normal(at::Tensor target, PhiloxKey key, int64_t begin, doub
   const double p_low = normal_probability(low);
   const double p_width = normal_probability(high) - p_low;
   PRIMUS_CHECK(p_width > 0, "truncated normal: no probability between low and high");
-  fill(target, key, begin, [&](const uint32_t* words, double* values) {
+  const auto run = simd::best_loops().philox_group;
+  fill(target, begin, [&](uint64_t group, float* out) {
+    uint32_t words[kGroup];
+    run(key, group, words);
     for (int64_t i = 0; i < kGroup; ++i) {
       const double u = (static_cast<double>(words[i]) + 0.5) * 0x1p-32;
       const double z = inverse_normal(std::clamp(p_low + p_width * u, 0x1p-60, 1.0 - 0x1p-53));
-      values[i] = mean + std * std::clamp(z, low, high);
+      out[i] = static_cast<float>(mean + std * std::clamp(z, low, high));
     }
   });
 }
 
 void fill_uniform(at::Tensor target, PhiloxKey key, int64_t begin, double low, double high) {
-  fill(target, key, begin, [&](const uint32_t* words, double* values) {
-    for (int64_t i = 0; i < kGroup; ++i) {
-      values[i] = low + (high - low) * static_cast<double>(uniform_from_word(words[i]));
-    }
-  });
+  const auto run = simd::best_loops().uniform_group;
+  fill(target, begin, [&](uint64_t group, float* out) { run(key, group, low, high - low, out); });
 }
 
 }  // namespace primus::kernels

@@ -16,7 +16,7 @@ constexpr int64_t kGroup = 64;
 using i64x8 = int64_t __attribute__((vector_size(64)));
 
 struct GroupBody {
-  static void run(PhiloxKey key, uint64_t group, uint32_t* words) {
+  static PRIMUS_INLINE void fill(PhiloxKey key, uint64_t group, uint32_t* words) {
     const uint64_t first = group * kLanes;  // counter of lane 0; a group never crosses a 2^32 border
     PhiloxLanes c;
     c.word[0] = lane_numbers() + static_cast<uint32_t>(first);
@@ -25,12 +25,14 @@ struct GroupBody {
     c.word[3] = u32x16{};
     store_interleaved(words, philox_lanes(key, c));
   }
+  static void run(PhiloxKey key, uint64_t group, uint32_t* words) { fill(key, group, words); }
 };
 
 template <size_t kSize>
 PRIMUS_INLINE D8 polynomial(const double (&c)[kSize], D8 x) {
   f64x8 sum = f64x8{} + c[kSize - 1];
-  for (size_t i = kSize - 1; i-- > 0;) sum = sum * x.v + c[i];
+#pragma GCC unroll 16
+  for (size_t i = 1; i < kSize; ++i) sum = sum * x.v + c[kSize - 1 - i];
   return {sum};
 }
 
@@ -61,39 +63,94 @@ PRIMUS_INLINE D8 tail(D8 q) {
   const f64x8 p = q.v + 0.5;
   const f64x8 smaller = q.v < 0.0 ? p : 1.0 - p;
   const f64x8 square = -fixed_log({smaller}).v;
-  alignas(64) double lanes[8];
-  std::memcpy(lanes, &square, sizeof lanes);
-  for (double& lane : lanes) lane = __builtin_sqrt(lane);
-  f64x8 r;
-  std::memcpy(&r, lanes, sizeof r);
+  const f64x8 r = square_root(D8{square}).v;
   const D8 t = {r - 1.6};
   return {polynomial(kQuantileC, t).v / polynomial(kQuantileD, t).v};
 }
 
+// The words beyond the centre, |q| > 0.425, and their places. Room for a whole vector past the end of each list.
+struct Tails {
+  alignas(64) uint32_t words[kGroup + kLanes];
+  alignas(64) uint32_t places[kGroup + kLanes];
+  int64_t count;
+};
+PRIMUS_INLINE void find_tails(const uint32_t* words, Tails& tails) {
+  // In whole numbers: word + 0.5 < 0.075 2^32 or > 0.925 2^32, with 0.425 as rounded to double.
+  constexpr uint32_t kLow = 322122547;
+  constexpr uint32_t kCentre = 3972844749 - kLow;  // words kLow .. kLow + kCentre - 1 are no tails
+  int64_t count = 0;
+#if defined(__AVX512F__)
+  __m512i place = _mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
+  for (int64_t i = 0; i < kGroup; i += kLanes) {
+    const __m512i w = _mm512_loadu_si512(words + i);
+    const __mmask16 is_tail = _mm512_cmpge_epu32_mask(_mm512_sub_epi32(w, _mm512_set1_epi32(kLow)),
+                                                      _mm512_set1_epi32(static_cast<int32_t>(kCentre)));
+    _mm512_storeu_si512(tails.words + count, _mm512_maskz_compress_epi32(is_tail, w));
+    _mm512_storeu_si512(tails.places + count, _mm512_maskz_compress_epi32(is_tail, place));
+    count += __builtin_popcount(is_tail);
+    place = _mm512_add_epi32(place, _mm512_set1_epi32(kLanes));
+  }
+#else
+  for (uint32_t i = 0; i < kGroup; ++i) {
+    tails.words[count] = words[i];
+    tails.places[count] = i;
+    count += words[i] - kLow >= kCentre ? 1 : 0;
+  }
+  std::memset(tails.words + count, 0, kLanes * sizeof(uint32_t));
+#endif
+  tails.count = count;
+}
+
 // normal_from_word of 64 words: the centre of the distribution for all, then the tails (one word in seven), gathered
 // into vectors.
-struct NormalBody {
-  static void run(const uint32_t* words, double* z) {
-    alignas(64) uint32_t tail_words[kGroup] = {};
-    uint8_t place[kGroup];
-    int64_t num_tails = 0;
+PRIMUS_INLINE void normals(const uint32_t* words, double* z) {
+  for (int64_t i = 0; i < kGroup; i += 8) {
+    const f64x8 q = centred(words + i).v;
+    const D8 r = {0.180625 - q * q};
+    const f64x8 value = q * polynomial(kQuantileA, r).v / polynomial(kQuantileB, r).v;
+    std::memcpy(z + i, &value, sizeof value);
+  }
+  Tails tails;
+  find_tails(words, tails);
+  for (int64_t i = 0; i < tails.count; i += 8) {
+    const D8 q = centred(tails.words + i);
+    const f64x8 size = tail(q).v;
+    const f64x8 value = q.v < 0.0 ? -size : size;
+    alignas(64) double lanes[8];
+    std::memcpy(lanes, &value, sizeof lanes);
+    for (int64_t j = 0; j < 8 && i + j < tails.count; ++j) z[tails.places[i + j]] = lanes[j];
+  }
+}
+
+// Eight values of double arithmetic, rounded to fp32.
+PRIMUS_INLINE void store_rounded(float* out, D8 x) {
+  const f32x8 narrow = __builtin_convertvector(x.v, f32x8);
+  std::memcpy(out, &narrow, sizeof narrow);
+}
+
+struct NormalGroupBody {
+  static void run(PhiloxKey key, uint64_t group, double mean, double std, float* out) {
+    alignas(64) uint32_t words[kGroup];
+    alignas(64) double z[kGroup];
+    GroupBody::fill(key, group, words);
+    normals(words, z);
     for (int64_t i = 0; i < kGroup; i += 8) {
-      const f64x8 q = centred(words + i).v;
-      const D8 r = {0.180625 - q * q};
-      const f64x8 value = q * polynomial(kQuantileA, r).v / polynomial(kQuantileB, r).v;
-      std::memcpy(z + i, &value, sizeof value);
+      f64x8 value;
+      std::memcpy(&value, z + i, sizeof value);
+      store_rounded(out + i, D8{mean + std * value});
     }
-    for (int64_t i = 0; i < kGroup; ++i) {
-      const double q = (static_cast<double>(words[i]) + 0.5) * 0x1p-32 - 0.5;
-      tail_words[num_tails] = words[i];
-      place[num_tails] = static_cast<uint8_t>(i);
-      num_tails += q < -0.425 || q > 0.425 ? 1 : 0;
-    }
-    for (int64_t i = 0; i < num_tails; i += 8) {
-      const D8 q = centred(tail_words + i);
-      const f64x8 size = tail(q).v;
-      const f64x8 value = q.v < 0.0 ? -size : size;
-      for (int64_t j = 0; j < 8 && i + j < num_tails; ++j) z[place[i + j]] = value[j];
+  }
+};
+
+// low + width * the word's upper 24 bits as a number in [0, 1).
+struct UniformGroupBody {
+  static void run(PhiloxKey key, uint64_t group, double low, double width, float* out) {
+    alignas(64) uint32_t words[kGroup];
+    GroupBody::fill(key, group, words);
+    for (int64_t i = 0; i < kGroup; i += 8) {
+      u32x8 w;
+      std::memcpy(&w, words + i, sizeof w);
+      store_rounded(out + i, D8{low + width * (__builtin_convertvector(w >> 8, f64x8) * 0x1p-24)});
     }
   }
 };

@@ -90,6 +90,8 @@ void rope_apply(at::Tensor y, const at::Tensor& x, const at::Tensor& cos_any, co
     using X = decltype(element);
     const X* x_data = pointer<X>(x);
     X* y_data = pointer<X>(y);
+    const auto rotate =
+        layout == RopeLayout::HalfRotate ? simd::loops<X>().half_rotate : simd::loops<X>().interleaved;
     parallel_ranges(x.size(0) * num_tokens, min_rows(x.size(2) * x.size(3)), [&](int64_t begin, int64_t end) {
       for (int64_t token = begin; token < end; ++token) {
         const int64_t b = token / num_tokens;
@@ -103,13 +105,7 @@ void rope_apply(at::Tensor y, const at::Tensor& x, const at::Tensor& cos_any, co
                                    y.stride(2),
                                    x.size(3),
                                    half};
-        if (layout == RopeLayout::HalfRotate) {
-          simd::run_best<simd::HalfRotateBody<X>, const simd::RopeHeads<X>&>(heads, cos_data + position * half,
-                                                                         sin_data + position * half, sign);
-        } else {
-          simd::run_best<simd::InterleavedBody<X>, const simd::RopeHeads<X>&>(heads, cos_data + position * half,
-                                                                          sin_data + position * half, sign);
-        }
+        rotate(heads, cos_data + position * half, sin_data + position * half, sign);
         copy_rest(heads);
       }
     });

@@ -8,6 +8,10 @@
 #include <cstring>
 
 #if defined(__AVX512F__)
+#if !defined(__clang__)
+#pragma GCC diagnostic ignored "-Wuninitialized"  // g++ 12 warns about its own header (PR 105593)
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#endif
 #include <immintrin.h>
 #endif
 
@@ -117,6 +121,19 @@ PRIMUS_INLINE void store(float* p, F16 x) {
   std::memcpy(p, &x.v, sizeof x.v);
 }
 
+PRIMUS_INLINE D8 square_root(D8 x) {
+#if defined(__AVX512F__)
+  return {_mm512_sqrt_pd(x.v)};
+#else
+  alignas(64) double lanes[8];
+  std::memcpy(lanes, &x.v, sizeof lanes);
+  for (double& lane : lanes) lane = __builtin_sqrt(lane);
+  D8 root;
+  std::memcpy(&root.v, lanes, sizeof lanes);
+  return root;
+#endif
+}
+
 PRIMUS_INLINE F16 from_bf16(u16x16 half) {
 #if defined(__AVX512F__)
   __m256i bits;
@@ -222,34 +239,50 @@ PRIMUS_INLINE float to_float(Bf16 x) {
 
 // Sum over lanes in one fixed tree.
 PRIMUS_INLINE float sum_lanes(F16 x) {
+#if defined(__AVX512F__)
+  const __m256 eight = _mm256_add_ps(_mm512_castps512_ps256(x.v), _mm512_extractf32x8_ps(x.v, 1));
+  const __m128 four = _mm_add_ps(_mm256_castps256_ps128(eight), _mm256_extractf128_ps(eight, 1));
+  const __m128 two = _mm_add_ps(four, _mm_movehl_ps(four, four));
+  return _mm_cvtss_f32(_mm_add_ss(two, _mm_shuffle_ps(two, two, 1)));
+#else
   alignas(64) float a[kLanes];
   store(a, x);
   for (int64_t width = kLanes / 2; width > 0; width /= 2) {
     for (int64_t i = 0; i < width; ++i) a[i] += a[i + width];
   }
   return a[0];
+#endif
 }
 
-// e^x, about 1 ulp in [-87.3, 88.3], clamped outside; NaN stays NaN. Cody-Waite reduction and a degree-6 polynomial.
+// e^x within 1.2 ulp in [-87.3, 88.3], clamped outside; NaN stays NaN. x = n ln 2 + r by Cody and Waite; the polynomial
+// has the least maximum relative error on |r| <= ln(2) / 2 among those of degree 6 that start with 1 + r.
 PRIMUS_INLINE F16 exponential(F16 x) {
+#if defined(__AVX512F__)
+  const F16 t = {_mm512_min_ps(_mm512_set1_ps(88.37626F), _mm512_max_ps(_mm512_set1_ps(-87.33654F), x.v))};
+#else
   const F16 t = clamp(x, -87.33654F, 88.37626F);
+#endif
   const F16 magic = splat(12582912.0F);  // 1.5 * 2^23: adding it rounds to the nearest integer
   const F16 shifted = multiply_add(t, splat(1.44269504F), magic);
   const F16 n = shifted - magic;
   const F16 r = multiply_add(n, splat(2.12194440e-4F), multiply_add(n, splat(-0.693359375F), t));
-  F16 p = splat(1.9875691500e-4F);
-  p = multiply_add(p, r, splat(1.3981999507e-3F));
-  p = multiply_add(p, r, splat(8.3334519073e-3F));
-  p = multiply_add(p, r, splat(4.1665795894e-2F));
-  p = multiply_add(p, r, splat(1.6666665459e-1F));
-  p = multiply_add(p, r, splat(5.0000001201e-1F));
-  p = multiply_add(p, r * r, r) + splat(1.0F);
+  F16 p = splat(1.38206338e-3F);
+  p = multiply_add(p, r, splat(8.36867373e-3F));
+  p = multiply_add(p, r, splat(4.16682661e-2F));
+  p = multiply_add(p, r, splat(1.66665211e-1F));
+  p = multiply_add(p, r, splat(4.99999940e-1F));
+  p = multiply_add(p, r, splat(1.0F));
+  p = multiply_add(p, r, splat(1.0F));
+#if defined(__AVX512F__)
+  return {_mm512_scalef_ps(p.v, n.v)};
+#else
   u32x16 bits;
   std::memcpy(&bits, &shifted.v, sizeof bits);
   bits = (bits - 0x4b400000 + 127) << 23;
   F16 scale;
   std::memcpy(&scale.v, &bits, sizeof bits);
   return p * scale;
+#endif
 }
 
 // 1 / (1 + e^-x).
@@ -258,5 +291,28 @@ PRIMUS_INLINE F16 sigmoid(F16 x) {
 }
 
 }  // namespace avx512, portable
+
+#if defined(__x86_64__)
+#define PRIMUS_AVX512 __attribute__((target("avx512f,avx512bw,avx512vl,avx512dq,fma")))
+#else
+#define PRIMUS_AVX512
+#endif
+bool has_avx512();
+template <class Body, class... Args>
+PRIMUS_AVX512 void run_avx512(Args... args) {
+  Body::run(args...);
+}
+template <class Body, class... Args>
+void run_portable(Args... args) {
+  Body::run(args...);
+}
+template <class Body, class... Args>
+void run_best(Args... args) {
+  if (has_avx512()) {
+    run_avx512<Body>(args...);
+  } else {
+    run_portable<Body>(args...);
+  }
+}
 
 }  // namespace primus::kernels::simd

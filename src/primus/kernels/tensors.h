@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "primus/base/check.h"
-#include "primus/kernels/simd.h"
+#include "primus/kernels/loops.h"
 
 namespace primus::kernels {
 

@@ -37,17 +37,13 @@ bool has_bias(const spec::Norm& norm) { return norm.kind == spec::NormKind::Laye
 
 at::Tensor advance(Stream& stream, Parameter& gain, Parameter* bias, const spec::Norm& kind, bool fp32_residual,
                    at::ScalarType compute_dtype) {
-  if (!stream.branch_bth.defined()) {
-    const at::Tensor y = norm(stream.residual_bth, gain, bias, kind);
-    return y.scalar_type() == compute_dtype ? y : y.to(compute_dtype);
-  }
-  if (fp32_residual) {
+  if (stream.branch_bth.defined() && fp32_residual) {
     stream = {stream.residual_bth + stream.branch_bth.to(at::kFloat), {}};
-    return norm(stream.residual_bth, gain, bias, kind).to(compute_dtype);
   }
-  auto [sum, y] = add_norm(stream.residual_bth, stream.branch_bth, gain, bias, kind);
+  auto [sum, y] = stream.branch_bth.defined() ? add_norm(stream.residual_bth, stream.branch_bth, gain, bias, kind)
+                                              : norm(stream.residual_bth, gain, bias, kind);
   stream = {sum, {}};
-  return y;
+  return y.scalar_type() == compute_dtype ? y : y.to(compute_dtype);
 }
 
 Block::Block(const spec::LayerSpec& layer, int64_t index, const spec::Model& model, RopeTable rope, BlockOptions options)

@@ -57,7 +57,9 @@ struct LinearFunction : Function<LinearFunction> {
 
 kernels::NormOptions options_of(const spec::Norm& kind) { return {.eps = kind.eps, .zero_centered = kind.zero_centered_gain}; }
 
-// The norm of `sum`, where sum = x (branch undefined) or residual + branch. Outputs: y, and sum when it was made here.
+// The norm of `sum`, where sum = x (branch undefined) or residual + branch. Outputs: y and sum. The sum is handed on in both
+// cases, so that the gradient of the residual stream is added inside the norm's backward pass, with one rounding: a layer
+// gets the same bits whether its input comes summed (after a recomputed segment) or not.
 struct NormFunction : Function<NormFunction> {
   static variable_list forward(AutogradContext* ctx, const at::Tensor& residual, const std::optional<at::Tensor>& branch,
                                Parameter* gain, Parameter* bias, const spec::Norm* kind) {
@@ -79,8 +81,7 @@ struct NormFunction : Function<NormFunction> {
     ctx->saved_data["bias"] = to_handle(bias);
     ctx->saved_data["kind"] = to_handle(kind);
     ctx->saved_data["adds"] = branch.has_value();
-    if (branch) return {y, sum};
-    return {y};
+    return {y, sum};
   }
 
   static variable_list backward(AutogradContext* ctx, variable_list grads) {
@@ -89,7 +90,7 @@ struct NormFunction : Function<NormFunction> {
     auto* bias = from_handle<Parameter>(ctx, "bias");
     const auto* kind = from_handle<const spec::Norm>(ctx, "kind");
     const bool adds = ctx->saved_data["adds"].toBool();
-    const at::Tensor d_sum = adds && grads.size() > 1 && grads[1].defined() ? grads[1].contiguous() : at::Tensor();
+    const at::Tensor d_sum = grads[1].defined() ? grads[1].contiguous() : at::Tensor();
     const at::Tensor dy = grads[0].contiguous();
     at::Tensor dx, d_gain, d_bias;
     if (kind->kind == spec::NormKind::LayerNorm) {
@@ -281,8 +282,9 @@ at::Tensor linear(const at::Tensor& x_btk, Parameter& weight, Parameter* bias, c
   return LinearFunction::apply(x_btk, &weight, bias, &context.routes->gemm);
 }
 
-at::Tensor norm(const at::Tensor& x_bth, Parameter& gain, Parameter* bias, const spec::Norm& kind) {
-  return NormFunction::apply(x_bth, std::optional<at::Tensor>(), &gain, bias, &kind)[0];
+std::pair<at::Tensor, at::Tensor> norm(const at::Tensor& x_bth, Parameter& gain, Parameter* bias, const spec::Norm& kind) {
+  const variable_list outputs = NormFunction::apply(x_bth, std::optional<at::Tensor>(), &gain, bias, &kind);
+  return {outputs[1], outputs[0]};
 }
 
 std::pair<at::Tensor, at::Tensor> add_norm(const at::Tensor& residual_bth, const at::Tensor& branch_bth, Parameter& gain,

@@ -15,8 +15,9 @@ namespace primus::nn {
 // y = x W^T + bias.   x [b, t, k], weight [m, k], bias [m] or null -> [b, t, m]
 at::Tensor linear(const at::Tensor& x_btk, Parameter& weight, Parameter* bias, const Context& context);
 
-// RMSNorm or LayerNorm over the last dim, statistics in f32.   x [b, t, h], gain [h], bias [h] (LayerNorm) -> [b, t, h]
-at::Tensor norm(const at::Tensor& x_bth, Parameter& gain, Parameter* bias, const spec::Norm& kind);
+// RMSNorm or LayerNorm over the last dim, statistics in f32.   x [b, t, h], gain [h], bias [h] (LayerNorm) -> (x, y). What
+// goes on with the residual stream must read the returned x: its gradient is then added to that of the norm in one pass.
+std::pair<at::Tensor, at::Tensor> norm(const at::Tensor& x_bth, Parameter& gain, Parameter* bias, const spec::Norm& kind);
 
 // sum = residual + branch; y = norm(sum), in one pass. Returns (sum, y). The norm reads the rounded sum.
 std::pair<at::Tensor, at::Tensor> add_norm(const at::Tensor& residual_bth, const at::Tensor& branch_bth, Parameter& gain,

@@ -71,9 +71,8 @@ enum class FlopsFormula { Megatron };
 struct Model {
   int64_t hidden_size = 0;
   int64_t vocab_size = 0;          // ids that data may hold
-  int64_t padded_vocab_size = 0;   // rows of the embedding and of the output head
+  int64_t padded_vocab_size = 0;   // what FLOP formulas and reports count; rows beyond vocab_size are never built
   int64_t vocab_divisor = 128;     // a padded size that nobody gave is a multiple of it (times the tensor-parallel ranks)
-  bool padded_rows_in_softmax = true;
   int64_t max_positions = 0;
   bool learned_positions = false;
   bool tied_embeddings = false;

@@ -25,9 +25,11 @@ class Console : public Sink {
     }
     loss_sum_ += row.loss;
     ++num_losses_;
-    const bool due = first || row.step % options_.interval_steps == 0 || row.step == options_.num_steps;
+    const bool due = first || row.step % options_.interval_steps == 0 || row.step == options_.num_steps ||
+                     extra(row, "memory_limit_bytes") > 0;
     if (!due) return;
     log_.info(line(row, first));
+    if (const std::string memory = memory_line(row); !memory.empty()) log_.info(memory);
     interval_ms_ = interval_tokens_ = loss_sum_ = 0;
     interval_steps_ = num_losses_ = 0;
   }
@@ -38,18 +40,30 @@ class Console : public Sink {
   }
 
  private:
+  static double extra(const StepRow& row, std::string_view wanted) {
+    for (const auto& [name, value] : row.extra) {
+      if (name == wanted) return value;
+    }
+    return 0;
+  }
+
+  // Steps that carry the whole account of memory show it.
+  static std::string memory_line(const StepRow& row) {
+    const double limit = extra(row, "memory_limit_bytes");
+    if (limit <= 0) return {};
+    const double used = extra(row, "memory_bytes");
+    return fmt::format("{:>8}  memory: resident {}, peak {}, limit {} ({:.1f}% used)", row.step, format_bytes(used),
+                       format_bytes(extra(row, "memory_peak_bytes")), format_bytes(limit), used / limit * 100);
+  }
+
   std::string line(const StepRow& row, bool first) {
     const double ms = first ? row.step_ms : interval_ms_ / static_cast<double>(interval_steps_);
     const double tokens_per_s = first ? row.tokens_per_s : interval_tokens_ / interval_ms_ * 1e3;
     const double scale = row.tokens_per_s > 0 ? tokens_per_s / row.tokens_per_s : 1;
     const std::string share = row.mfu ? fmt::format("{:.1f}%", *row.mfu * scale * 100) : "-";
-    double memory_bytes = 0;
-    for (const auto& [name, value] : row.extra) {
-      if (name == "memory_bytes") memory_bytes = value;
-    }
     return fmt::format("{:>8} {:>9.4f} {:>10.4f} {:>9.3e} {:>7.1f} {:>9.0f} {:>8.1f} {:>6} {:>9}  {}", row.step,
                        loss_sum_ / static_cast<double>(num_losses_), row.grad_norm, row.lr, ms, tokens_per_s,
-                       row.model_flops * scale / 1e9, share, format_bytes(memory_bytes), time_left(row, first));
+                       row.model_flops * scale / 1e9, share, format_bytes(extra(row, "memory_bytes")), time_left(row, first));
   }
 
   std::string time_left(const StepRow& row, bool first) {

@@ -13,7 +13,6 @@ struct ConsoleOptions {
   int64_t first_step = 0;          // steps done before this start
   int64_t num_steps = 0;           // of the whole run
   int64_t interval_steps = 1;      // a line every so many steps; the first and the last step always have one
-  bool memory_every_step = false;
 };
 
 // step | loss | grad norm | lr | ms | tok/s | FLOP/s | peak share | memory | left. ms and tok/s are means since the last

@@ -37,6 +37,40 @@ Json order_json(const data::OrderRule& rule) {
           {"num_ranks", rule.num_ranks}};
 }
 
+// Enums travel as numbers: the checkpoint format's version covers their order.
+Json schedule_json(const spec::RunSpec& run) {
+  const spec::LrSchedule& lr = run.lr;
+  const spec::WeightDecaySchedule& decay = run.weight_decay;
+  return {{"lr_decay", static_cast<int>(lr.decay)},
+          {"max_lr", lr.max_lr},
+          {"min_lr", lr.min_lr},
+          {"warmup_init_lr", lr.warmup_init_lr},
+          {"warmup_samples", lr.warmup_samples},
+          {"decay_samples", lr.decay_samples},
+          {"wsd_decay", static_cast<int>(lr.wsd_decay)},
+          {"wsd_samples", lr.wsd_samples},
+          {"start_weight_decay", decay.start},
+          {"end_weight_decay", decay.end},
+          {"weight_decay_ramp", static_cast<int>(decay.ramp)},
+          {"weight_decay_ramp_samples", decay.ramp_samples}};
+}
+
+void take_schedule(spec::RunSpec& run, const Json& json) {
+  run.lr = {.decay = static_cast<spec::LrDecay>(json.at("lr_decay").get<int>()),
+            .max_lr = json.at("max_lr").get<double>(),
+            .min_lr = json.at("min_lr").get<double>(),
+            .warmup_init_lr = json.at("warmup_init_lr").get<double>(),
+            .warmup_samples = json.at("warmup_samples").get<double>(),
+            .decay_samples = json.at("decay_samples").get<double>(),
+            .wsd_decay = static_cast<spec::WsdDecay>(json.at("wsd_decay").get<int>()),
+            .wsd_samples = json.at("wsd_samples").get<double>(),
+            .warmup_counts_this_step = run.lr.warmup_counts_this_step};
+  run.weight_decay = {.start = json.at("start_weight_decay").get<double>(),
+                      .end = json.at("end_weight_decay").get<double>(),
+                      .ramp = static_cast<spec::WeightDecayRamp>(json.at("weight_decay_ramp").get<int>()),
+                      .ramp_samples = json.at("weight_decay_ramp_samples").get<double>()};
+}
+
 data::OrderRule order_from_json(const Json& json) {
   return {.order = json.at("cyclic").get<bool>() ? spec::LoaderOrder::Cyclic : spec::LoaderOrder::Single,
           .shard_per_rank = json.at("shard_per_rank").get<bool>(),
@@ -108,6 +142,7 @@ ckpt::SaveRequest save_request(Trainer& trainer) {
                  {"loss_scaler", trainer.loss_scaler.state()},
                  {"optimizer_updates", trainer.optimizer->num_updates()},
                  {"sample_order", order_json(trainer.order_rule)},
+                 {"schedule", schedule_json(trainer.spec)},
                  {"attention_route", trainer.machine.routes.attention.to_string()}};
   state.precision = name_of(trainer.spec.precision.compute);
   state.gemm_route = trainer.machine.routes.gemm.to_string();
@@ -148,6 +183,21 @@ void take_routes(Trainer& trainer, const hub::CheckpointState& state) {
   }
 }
 
+// Whose schedule goes on: the checkpoint's or the configuration's. Different ones without a word about it are an error.
+void choose_schedule(Trainer& trainer, const Json& saved, const fs::path& checkpoint) {
+  const spec::Checkpoint& rule = trainer.spec.checkpoint;
+  const Json mine = schedule_json(trainer.spec);
+  if (saved == mine || rule.override_schedule) return;
+  if (rule.use_checkpoint_schedule) return take_schedule(trainer.spec, saved);
+  Diagnostic error = error_at({checkpoint.string()}, "the checkpoint was trained with another schedule");
+  for (const auto& [key, value] : mine.items()) {
+    if (saved.value(key, Json()) == value) continue;
+    error.found += fmt::format("{}{}: {} in the checkpoint, {} now", error.found.empty() ? "" : "; ", key, saved.value(key, Json()).dump(), value.dump());
+  }
+  error.suggestion = "override_opt_param_scheduler: true takes the new one, use_checkpoint_opt_param_scheduler: true the old one";
+  throw InputError(error);
+}
+
 }  // namespace
 
 void restore(Trainer& trainer, const hub::FoundCheckpoint& checkpoint, bool weights_only) {
@@ -162,6 +212,7 @@ void restore(Trainer& trainer, const hub::FoundCheckpoint& checkpoint, bool weig
                                weights_only ? "; weights only: step, optimizer and random streams start fresh" : ""));
   if (weights_only) return;
   take_routes(trainer, state);
+  choose_schedule(trainer, state.extra.at("schedule"), checkpoint.path);
   trainer.state = train_state_from_json(state.extra.at("train_state"));
   trainer.loss_scaler.restore(state.extra.at("loss_scaler"));
   if (with_optimizer) trainer.optimizer->set_num_updates(state.extra.at("optimizer_updates").get<int64_t>());

@@ -1,5 +1,6 @@
 #include "primus/train/loop.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 
@@ -9,6 +10,8 @@
 #include "primus/spec/model_size.h"
 #include "primus/train/checkpointing.h"
 #include "primus/train/evaluation.h"
+#include "primus/train/setup.h"
+#include "primus/train/statistics.h"
 #include "primus/train/step.h"
 #include "primus/train/stop_signal.h"
 
@@ -22,6 +25,10 @@ double seconds_since(Clock::time_point start) { return std::chrono::duration<dou
 
 bool is_multiple(int64_t step, std::optional<int64_t> interval) { return interval && *interval > 0 && step % *interval == 0; }
 
+bool contains(const std::vector<int64_t>& steps, int64_t step) {
+  return std::find(steps.begin(), steps.end(), step) != steps.end();
+}
+
 class Loop {
  public:
   Loop(Trainer& trainer, ckpt::Writer* writer, const std::vector<std::unique_ptr<track::Sink>>& sinks)
@@ -31,6 +38,7 @@ class Loop {
 
  private:
   void publish(const StepResult& step, double seconds);
+  std::optional<double> share_of_peak(double flops_per_s);
   void evaluate_if_due(bool at_end);
   void save_if_due(bool at_end);
   std::optional<StopReason> stop_reason();
@@ -52,6 +60,7 @@ LoopResult Loop::run() {
                            {.micro_batch_size = spec.batch.micro_batch_size, .rank = trainer_.group.rank(),
                             .num_ranks = trainer_.group.size(), .queue_depth = 4},
                            trainer_.state.consumed_samples);
+  if (writer_) writer_->reserve(shards_of(trainer_));
   if (spec.evaluation.at_start && trainer_.state.step == 0) evaluate_if_due(/*at_end=*/true);
   while (trainer_.state.step < spec.exit.train_steps) {
     const Clock::time_point begin = Clock::now();
@@ -78,20 +87,42 @@ LoopResult Loop::run() {
 }
 
 void Loop::publish(const StepResult& step, double seconds) {
-  if (sinks_.empty()) return;
+  const spec::Logging& rule = trainer_.spec.logging;
   const TrainState& state = trainer_.state;
+  // Collectives first: every rank takes part, only rank 0 has sinks.
+  std::vector<std::pair<std::string, double>> extra;
+  if (rule.log_params_norm) extra.emplace_back("params_norm", parameters_norm(trainer_));
+  if (rule.log_num_zeros) extra.emplace_back("num_zeros", static_cast<double>(num_zero_gradients(trainer_)));
+  if (sinks_.empty()) return;
   track::StepRow row{.step = state.step, .loss = step.loss, .grad_norm = step.grad_norm, .lr = step.lr,
                      .tokens = state.consumed_tokens, .step_ms = seconds * 1e3};
   row.tokens_per_s = static_cast<double>(step.num_tokens) / seconds;
   row.model_flops = row.tokens_per_s * spec::flops_per_token(trainer_.spec.model, trainer_.spec.data.sequence_length);
-  if (trainer_.machine.peak_flops) row.mfu = row.model_flops / (*trainer_.machine.peak_flops * trainer_.group.size());
+  row.mfu = share_of_peak(row.model_flops);
   row.skipped = state.num_skipped;
   row.nan = state.num_nan;
   row.global_batch_size = step.global_batch_size;
   row.samples = state.consumed_samples;
-  row.extra = {{"weight_decay", step.weight_decay}, {"memory_bytes", static_cast<double>(process_memory().resident_bytes)}};
-  if (trainer_.spec.precision.compute == spec::Dtype::Float16) row.extra.emplace_back("loss_scale", step.loss_scale);
+  const ProcessMemory memory = process_memory();
+  extra.emplace_back("weight_decay", step.weight_decay);
+  extra.emplace_back("memory_bytes", static_cast<double>(memory.resident_bytes));
+  if (trainer_.spec.precision.compute == spec::Dtype::Float16) extra.emplace_back("loss_scale", step.loss_scale);
+  if (rule.device_memory_every_step || contains(rule.device_memory_steps, state.step)) {
+    extra.emplace_back("memory_peak_bytes", static_cast<double>(memory.peak_resident_bytes));
+    extra.emplace_back("memory_limit_bytes", static_cast<double>(memory.limit_bytes));
+  }
+  row.extra = std::move(extra);
   for (const auto& sink : sinks_) sink->on_step(row);
+}
+
+// A share above one says that the machine was busy while its peak was measured: measure again, and say nothing if that
+// does not help.
+std::optional<double> Loop::share_of_peak(double flops_per_s) {
+  std::optional<double>& peak = trainer_.machine.peak_flops;
+  if (!peak) return std::nullopt;
+  const auto share = [&] { return flops_per_s / (*peak * trainer_.group.size()); };
+  if (share() > 1) peak = std::max(*peak, measured_peak(trainer_.spec.precision.compute).value_or(0));
+  return share() <= 1 ? std::optional(share()) : std::nullopt;
 }
 
 void Loop::evaluate_if_due(bool at_end) {

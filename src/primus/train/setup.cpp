@@ -5,7 +5,6 @@
 #include "primus/base/fs.h"
 #include "primus/base/json.h"
 #include "primus/kernels/probe.h"
-#include "primus/spec/schedule_values.h"
 #include "primus/tensor/runtime.h"
 #include "primus/train/checkpointing.h"
 
@@ -58,20 +57,26 @@ nn::Routes chosen_routes(Logger& log, const fs::path& cache_folder, const std::s
   return routes;
 }
 
+}  // namespace
+
+namespace {
+
+Result<hub::FoundCheckpoint> find_load(const spec::Checkpoint& rule) {
+  const fs::path folder = rule.load_folder;
+  if (!rule.load_step) return hub::find_checkpoint(folder);
+  const std::string step = hub::step_folder_name(*rule.load_step);
+  const fs::path below = hub::checkpoints_folder(folder) / step;
+  return hub::find_checkpoint(fs::exists(below) ? below : folder / step);
+}
+
+}  // namespace
+
 std::optional<double> measured_peak(spec::Dtype dtype) {
   if (dtype == spec::Dtype::Float16) return std::nullopt;
   const auto type = dtype == spec::Dtype::BFloat16 ? kernels::ProbeType::BFloat16 : kernels::ProbeType::Float32;
   const std::optional<double> gflops = kernels::measure_peak(type);
   return gflops ? std::optional(*gflops * 1e9) : std::nullopt;
 }
-
-int64_t samples_of_run(const spec::RunSpec& spec) {
-  if (!spec.batch.rampup) return spec.exit.train_steps * spec.batch.global_batch_size;
-  const std::vector<spec::StepValues> steps = spec::step_values(spec);
-  return steps.empty() ? 0 : steps.back().samples;
-}
-
-}  // namespace
 
 Machine prepare_machine(dist::Group& world, Logger& log, const spec::RunSpec& spec, const fs::path& cache_folder,
                         const std::string& pinned_route) {
@@ -98,7 +103,7 @@ void open_data(Trainer& trainer) {
   const auto open = [&] {
     const int64_t eod = trainer.tokenizer ? trainer.tokenizer->special().eod.value_or(-1) : -1;
     Result<data::Datasets> opened =
-        data::open_datasets(spec, eod, spec.model.vocab_size, data::split_sizes(spec, samples_of_run(spec)));
+        data::open_datasets(spec, eod, spec.model.vocab_size, data::split_sizes(spec, data::train_samples(spec)));
     if (trainer.group.rank() == 0) log_all(trainer.log, opened.ok() ? opened.diagnostics() : Diagnostics{});
     data::Datasets sets = value_or_throw(std::move(opened));
     trainer.train_data = std::move(sets.train);
@@ -108,7 +113,8 @@ void open_data(Trainer& trainer) {
   if (trainer.group.rank() == 0) open();
   trainer.group.barrier();
   if (trainer.group.rank() != 0) open();
-  trainer.order_rule = data::order_rule(spec, trainer.group.size());
+  // One order for every layout: megatron's with one rank.
+  trainer.order_rule = data::order_rule(spec, 1);
 }
 
 Start find_start(const spec::RunSpec& spec, bool resume, Logger& log) {
@@ -119,7 +125,7 @@ Start find_start(const spec::RunSpec& spec, bool resume, Logger& log) {
     start.resume = value_or_throw(std::move(found));
   }
   if (!start.resume && !spec.checkpoint.load_folder.empty()) {
-    Result<hub::FoundCheckpoint> found = hub::find_checkpoint(spec.checkpoint.load_folder);
+    Result<hub::FoundCheckpoint> found = find_load(spec.checkpoint);
     if (!found.ok() && !spec.checkpoint.missing_load_is_error) {
       log.warning(fmt::format("load: {}: no complete checkpoint there; weights start fresh, as exit_on_missing_checkpoint: false allows",
                               spec.checkpoint.load_folder));

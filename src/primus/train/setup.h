@@ -14,6 +14,9 @@ namespace primus::train {
 Machine prepare_machine(dist::Group& world, Logger& log, const spec::RunSpec& spec, const fs::path& cache_folder,
                         const std::string& pinned_route);
 
+// FLOP/s that this rank's threads reach at best in this type; nothing where no peak is known. Takes milliseconds.
+std::optional<double> measured_peak(spec::Dtype dtype);
+
 // Opens train, validation and test data; rank 0 first, so that an index is built once. Throws InputError.
 void open_data(Trainer& trainer);
 

@@ -92,6 +92,13 @@ LossSum forward_backward(Trainer& trainer, const std::vector<data::MicroBatch>& 
       trainer.state.step + 1, result.loss, result.grad_norm, fmt::join(samples, " "), trainer.state.step + 1));
 }
 
+int64_t batch_size_of_step(const Trainer& trainer) {
+  const spec::Batch& rule = trainer.spec.batch;
+  const int64_t wanted = spec::global_batch_size(rule, trainer.state.consumed_samples);
+  // What does not divide was refused at the start, unless the run may round down.
+  return rule.decrease_if_needed ? wanted - wanted % (rule.micro_batch_size * trainer.group.size()) : wanted;
+}
+
 bool asked_to_skip(const Trainer& trainer) {
   const std::vector<int64_t>& steps = trainer.spec.exit.steps_to_skip;
   return std::find(steps.begin(), steps.end(), trainer.state.step + 1) != steps.end();
@@ -114,7 +121,7 @@ StepResult train_step(Trainer& trainer, data::BatchLoader& loader) {
   trainer.group.set_step(state.step + 1);
   const auto schedule_samples = static_cast<double>(state.schedule_samples);
   StepResult result;
-  result.global_batch_size = spec::global_batch_size(spec.batch, state.consumed_samples);
+  result.global_batch_size = batch_size_of_step(trainer);
   const auto batch_samples = static_cast<double>(result.global_batch_size);
   result.num_tokens = result.global_batch_size * spec.data.sequence_length;
   result.lr = spec::learning_rate(spec.lr, schedule_samples, batch_samples);

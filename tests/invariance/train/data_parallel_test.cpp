@@ -38,6 +38,9 @@ struct Outcome {
   std::vector<double> weights;   // masters, then compute copies, of all parameters
 };
 
+// gtest prints this instead of bytes.
+void PrintTo(const Options& options, std::ostream* out) { *out << options.name; }
+
 spec::RunSpec run_spec(const Options& options, const Variant& variant) {
   spec::RunSpec run = test::tiny_run();
   run.batch = {.micro_batch_size = options.micro_batch_size, .global_batch_size = 8};
@@ -84,11 +87,14 @@ void train(const Options& options, const Variant& variant, const dist::Endpoint&
                            {.micro_batch_size = options.micro_batch_size, .rank = group->rank(), .num_ranks = group->size(),
                             .queue_depth = 0},
                            0);
+  const at::Tensor first_weights = trainer.model.parameters().front()->compute.clone();
   for (int64_t step = 0; step < kNumSteps; ++step) {
     const StepResult result = train_step(trainer, loader);
     outcome.losses.push_back(result.loss);
     outcome.norms.push_back(result.grad_norm);
   }
+  // The updates are in the comparison: every embedding that was read has moved by more than any tolerance.
+  EXPECT_GT((trainer.model.parameters().front()->compute - first_weights).abs().max().item<double>(), 5e-3);
   for (const nn::Parameter* parameter : trainer.model.parameters()) append(whole_master(trainer, *parameter), outcome.weights);
   for (const nn::Parameter* parameter : trainer.model.parameters()) append(parameter->compute, outcome.weights);
 }
@@ -165,7 +171,6 @@ class DataParallel : public ::testing::TestWithParam<Options> {};
 TEST_P(DataParallel, GivesTheSameTrainingOnAnyNumberOfRanks) {
   const Options& options = GetParam();
   const Outcome one = outcome_of(options, {}, 1);
-  ASSERT_LT(one.losses.back(), one.losses.front());  // it learns, so the updates are in the comparison
   for (const int num_ranks : {2, 4}) {
     const std::string ranks = std::to_string(num_ranks) + " ranks";
     const Outcome plain = outcome_of(options, {}, num_ranks);

@@ -102,6 +102,24 @@ TEST_P(Failures, AStoppedRankEndsTheOthersWithinTheHeartbeatLimit) {
                                        HasSubstr("group world, rank 0: step 5, in all_reduce_sum Float [9] (operation")));
 }
 
+TEST_P(Failures, AStoppedRank0EndsTheOthersToo) {
+  const auto results = run_ranks(
+      2,
+      [](const Endpoint& endpoint) {
+        const auto group = connect(endpoint);
+        group->set_step(5);
+        group->barrier();
+        if (group->rank() == 0) ::raise(SIGSTOP);
+        sleep_seconds(30);  // computes, so that no operation tells
+        return 0;
+      },
+      base(1.0), 25);
+  EXPECT_TRUE(results[0].was_stopped);
+  EXPECT_EQ(results[1].exit_code, 1) << results[1].output;
+  EXPECT_THAT(results[1].output, AnyOf(HasSubstr("rank 0 is stuck: no heartbeat"), HasSubstr("lost peer rank 0")));
+  EXPECT_THAT(results[1].output, HasSubstr("step 5"));
+}
+
 TEST_P(Failures, ARankThatComputesForLongIsLeftAlone) {
   const auto results = run_ranks(
       2,
@@ -215,6 +233,21 @@ TEST(Connect, ATensorThatIsNotOnTheCpuIsRefused) {
       EXPECT_THAT(error.what(), HasSubstr("Bool cannot be reduced"));
     }
     group->barrier();
+    return 0;
+  }));
+}
+
+TEST(Connect, RanksOnSeveralMachinesTalkOverTheNetwork) {
+  test::expect_all_good(run_ranks(3, [](const Endpoint& endpoint) {
+    Endpoint own = endpoint;
+    own.local_world_size = 1;
+    own.master_address = "localhost";
+    const auto group = connect(own);
+    const at::Tensor x = at::full({5}, group->rank() + 1);
+    group->all_reduce_sum(x)->wait();
+    EXPECT_EQ(x[4].item<int64_t>(), 6);
+    ::setenv("PRIMUS_DIST_BACKEND", "shm", 1);
+    EXPECT_THROW(connect(own), InputError);
     return 0;
   }));
 }
