@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 
 #include "bench/bench.h"
 
@@ -8,12 +9,29 @@
 namespace primus::bench {
 
 std::span<const Group> groups() {
-  static constexpr Group table[] = {
-      {"a", "matrix products through the door", &gemm_rows},
-      {"attention", "attention against torch", &attention_rows},
-      {"cross-entropy", "loss head: memory and time", &cross_entropy_rows},
+  static const std::vector<Group> table = {
+      {{"a"}, "matrix products through the door", &gemm_rows},
+      {{"attention"}, "attention against torch", &attention_rows},
+      {{"cross-entropy"}, "loss head: memory and time", &cross_entropy_rows},
+      {{"b", "f"}, "llama_124M, 1 x 1,024 tokens a step: speed (b) and memory (f)", &llama_rows},
+      {{"c"}, "configuration", &config_rows},
+      {{"d"}, "start of the programs", &start_rows},
+      {{"e"}, "tokenizer, one thread", &tokenizer_rows},
+      {{"g"}, "small recipe: 4 x 128, 64 characters, batch 12, 2,000 steps", &small_recipe_rows},
+      {{"quickstart"}, "quickstart: 4 x 192, 128 characters, batch 16, 2,000 steps", &quickstart_rows},
   };
   return table;
+}
+
+std::string Row::verdict() const {
+  if (!ratio) return "not measured";
+  if (!is_stable) return "*unstable*";
+  if (!target) return "-";
+  return reaches_target() ? "reached" : "missed";
+}
+
+bool differ(double before, double after) {
+  return std::fabs(before - after) > 0.1 * std::max(before, after);
 }
 
 Peaks measure_peaks() {

@@ -90,19 +90,20 @@ struct LossHead {
 
 }  // namespace
 
-std::vector<Row> gemm_rows(const Peaks& peaks) {
+std::vector<Row> gemm_rows(const Setup& setup) {
+  const Peaks& peaks = setup.peaks;
   const kernels::GemmRoute route = kernels::choose_gemm_route().route;
   std::vector<Row> rows{gemm_row(route, at::kFloat, peaks.f32_gflops)};
   if (peaks.bf16_gflops) rows.push_back(gemm_row(route, at::kBFloat16, *peaks.bf16_gflops));
   return rows;
 }
 
-std::vector<Row> attention_rows(const Peaks&) {
+std::vector<Row> attention_rows(const Setup&) {
   return {attention_row(at::kFloat, 1024, 10), attention_row(at::kBFloat16, 1024, 10),
           attention_row(at::kFloat, 4096, 3), attention_row(at::kBFloat16, 4096, 3)};
 }
 
-std::vector<Row> cross_entropy_rows(const Peaks&) {
+std::vector<Row> cross_entropy_rows(const Setup&) {
   std::vector<Row> rows;
   const double logits_bytes = 4.0 * LossHead::kTokens * LossHead::kVocab;
   for (const at::ScalarType dtype : {at::kFloat, at::kBFloat16}) {

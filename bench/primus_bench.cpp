@@ -1,11 +1,14 @@
-// primus-bench [ROWS...] [--format text|json] [--threads N]: the scoreboard, ratios only. Use bench/run.
+// primus-bench [ROWS...] [--format text|json] [--threads N] [--smoke]: the scoreboard, ratios only. Use bench/run.
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <cstdlib>
 #include <fmt/format.h>
 
 #include "bench/bench.h"
 
-#include "primus/base/exit_code.h"
+#include "primus/base/error.h"
+#include "primus/base/fs.h"
 #include "primus/base/json.h"
 #include "primus/base/strings.h"
 #include "primus/tensor/runtime.h"
@@ -16,12 +19,13 @@ namespace {
 struct Request {
   std::vector<std::string> ids;
   bool as_json = false;
+  bool is_smoke = false;
   int threads = 2;
 };
 
 std::vector<std::string> group_ids() {
   std::vector<std::string> ids;
-  for (const Group& group : groups()) ids.emplace_back(group.id);
+  for (const Group& group : groups()) ids.insert(ids.end(), group.ids.begin(), group.ids.end());
   return ids;
 }
 
@@ -36,98 +40,106 @@ Result<Request> read_arguments(int argc, char** argv) {
       request.as_json = value == "json", ++i;
     } else if (word == "--threads" && parse_int(value).value_or(0) > 0) {
       request.threads = static_cast<int>(*parse_int(value)), ++i;
+    } else if (word == "--smoke") {
+      request.is_smoke = true;
     } else if (std::find(known.begin(), known.end(), word) != known.end()) {
       request.ids.push_back(word);
     } else {
       Diagnostic error = error_at({.file = "command line"}, "unknown argument '" + word + "'");
-      error.expected = "rows (" + join(known, ", ") + "), --format text|json, --threads N";
+      error.expected = "rows (" + join(known, ", ") + "), --format text|json, --threads N, --smoke";
       error.suggestion = did_you_mean(word, known);
       errors.push_back(error);
     }
+  }
+  if (!fs::exists("bench/peers")) {
+    errors.push_back(error_at({}, "the scoreboard runs in the repository's root; start it with bench/run"));
   }
   if (!errors.empty()) return errors;
   return request;
 }
 
-bool differ(double before, double after) {
-  return std::fabs(before - after) > 0.1 * std::max(before, after);
+bool is_wanted(const Group& group, const Request& request) {
+  return request.ids.empty() || std::any_of(group.ids.begin(), group.ids.end(), [&](const std::string& id) {
+           return std::find(request.ids.begin(), request.ids.end(), id) != request.ids.end();
+         });
 }
 
-struct Measured {
-  std::vector<Row> rows;
-  Peaks peaks;  // the better of before and after, by type
-};
-
-Measured measure(const Group& group) {
-  const Peaks before = measure_peaks();
-  Measured result{group.measure(before), before};
-  const Peaks after = measure_peaks();
-  const bool is_stable = !differ(before.f32_gflops, after.f32_gflops) &&
-                         !differ(before.bf16_gflops.value_or(0), after.bf16_gflops.value_or(0));
-  for (Row& row : result.rows) row.is_stable = row.is_stable && is_stable;
-  return result;
+Json peaks_json(const Peaks& peaks) {
+  return {{"fp32_gflops", peaks.f32_gflops}, {"bf16_gflops", peaks.bf16_gflops ? Json(*peaks.bf16_gflops) : Json()}};
 }
 
-Json as_json(const Row& row) {
+Json row_json(const Row& row) {
   return {{"id", row.id},
           {"what", row.what},
           {"against", row.against},
-          {"ratio", row.ratio},
-          {"target", row.target},
+          {"ratio", row.ratio ? json_number(*row.ratio) : Json()},
+          {"target", row.target ? json_number(*row.target) : Json()},
           {"target_is", row.at_least ? "at_least" : "at_most"},
+          {"reaches", row.ratio && row.target ? Json(row.reaches_target()) : Json()},
           {"stable", row.is_stable},
           {"detail", row.detail}};
 }
 
 void print_row(const Row& row) {
-  const char* verdict = !row.is_stable ? "*unstable*" : row.reaches_target() ? "reached" : "missed";
-  std::printf("%-26s %6.2f  %s %.2f  %-10s  %s\n", row.id.c_str(), row.ratio, row.at_least ? ">=" : "<=", row.target,
-              verdict, row.what.c_str());
-  std::printf("%26s of: %s; %s\n", "", row.against.c_str(), row.detail.c_str());
+  const std::string ratio = row.ratio ? fmt::format("{:.2f}", *row.ratio) : "-";
+  const std::string target = row.target ? fmt::format("{} {:.2f}", row.at_least ? ">=" : "<=", *row.target) : "-";
+  fmt::print("{:<26} {:>6}  {:>8}  {:<12}  {}\n", row.id, ratio, target, row.verdict(), row.what);
+  fmt::print("{:<26} against {}: {}\n", "", row.against, row.detail);
   std::fflush(stdout);
 }
 
-int run(const Request& request) {
-  tensor::set_num_threads(request.threads);
-  const at::NoGradGuard no_grad;
-  Json all = {{"cpu", tensor::cpu_features().model + " (" + tensor::cpu_features().to_string() + ")"},
-              {"versions", tensor::versions()},
-              {"threads", request.threads},
-              {"rows", Json::array()}};
+// Rows of one group, between two probes; both go into the result.
+Json measure(const Group& group, const Request& request) {
+  if (!request.as_json) fmt::print("\n{}\n", group.title);
+  std::fflush(stdout);
+  const Setup setup{.peaks = measure_peaks(), .threads = request.threads, .is_smoke = request.is_smoke};
+  std::vector<Row> rows = group.measure(setup);
+  const Peaks after = measure_peaks();
+  const bool is_stable = !request.is_smoke && !differ(setup.peaks.f32_gflops, after.f32_gflops) &&
+                         !differ(setup.peaks.bf16_gflops.value_or(0), after.bf16_gflops.value_or(0));
+  Json result = {{"title", group.title}, {"probe_before", peaks_json(setup.peaks)}, {"probe_after", peaks_json(after)}};
+  result["rows"] = Json::array();
+  for (Row& row : rows) {
+    row.is_stable = row.is_stable && is_stable;
+    result["rows"].push_back(row_json(row));
+    if (!request.as_json) print_row(row);
+  }
   if (!request.as_json) {
-    std::printf("%s, %s, %d threads\n", all["cpu"].get<std::string>().c_str(), tensor::versions().c_str(),
-                request.threads);
+    fmt::print("probe before and after: fp32 {:.0f} and {:.0f}, bf16 {:.0f} and {:.0f} GFLOP/s\n",
+               setup.peaks.f32_gflops, after.f32_gflops, setup.peaks.bf16_gflops.value_or(0),
+               after.bf16_gflops.value_or(0));
+    std::fflush(stdout);
   }
+  return result;
+}
+
+void run(const Request& request) {
+  double load = 0;
+  if (getloadavg(&load, 1) == 1 && load > 0.2) {
+    fmt::print(stderr, "bench: the load of this machine is {:.1f}; ratios are only worth something below 0.2\n", load);
+  }
+  tensor::set_num_threads(request.threads);
+  const std::string cpu = tensor::cpu_features().model + " (" + tensor::cpu_features().to_string() + ")";
+  Json all = {{"cpu", cpu}, {"versions", tensor::versions()}, {"threads", request.threads}, {"load", load}};
+  all["groups"] = Json::array();
+  if (!request.as_json) fmt::print("{}, {}, {} threads, load {:.1f}\n", cpu, tensor::versions(), request.threads, load);
+  const at::NoGradGuard no_grad;
   for (const Group& group : groups()) {
-    const bool wanted =
-        request.ids.empty() || std::find(request.ids.begin(), request.ids.end(), group.id) != request.ids.end();
-    if (!wanted) continue;
-    const Measured measured = measure(group);
-    if (!request.as_json) {
-      std::printf("\n%s (probe: fp32 %.0f, bf16 %.0f GFLOP/s)\n", group.title, measured.peaks.f32_gflops,
-                  measured.peaks.bf16_gflops.value_or(0));
-    }
-    for (const Row& row : measured.rows) {
-      if (request.as_json) {
-        all["rows"].push_back(as_json(row));
-      } else {
-        print_row(row);
-      }
-    }
+    if (is_wanted(group, request)) all["groups"].push_back(measure(group, request));
   }
-  if (request.as_json) std::printf("%s\n", dump_json(all, 2).c_str());
-  return 0;
+  if (request.as_json) fmt::print("{}\n", dump_json(all, 2));
 }
 
 }  // namespace
 }  // namespace primus::bench
 
 int main(int argc, char** argv) {
-  primus::tensor::configure_allocator();
-  const auto request = primus::bench::read_arguments(argc, argv);
-  if (!request.ok()) {
-    std::fprintf(stderr, "%s\n", primus::render(request.diagnostics()).c_str());
-    return static_cast<int>(primus::ExitCode::BadInput);
+  try {
+    primus::tensor::configure_allocator();
+    primus::bench::run(primus::value_or_throw(primus::bench::read_arguments(argc, argv)));
+    return 0;
+  } catch (const primus::Error& error) {
+    fmt::print(stderr, "{}\n", error.what());
+    return static_cast<int>(error.code());
   }
-  return primus::bench::run(*request);
 }

@@ -6,7 +6,7 @@ fused AdamW, gradient clipping at 1.0. Prints one JSON line. --mode fp32 | bf16 
 """
 import argparse
 
-from common import autocast, preload_mkl_switch, report, time_steps
+from common import autocast, preload_mkl_switch, product_gflops, report, time_steps
 
 
 def main():
@@ -24,6 +24,7 @@ def main():
 
     torch.set_num_threads(args.threads)
     torch.manual_seed(1234)
+    mm_gflops = product_gflops()
     config = LlamaConfig(vocab_size=32000, hidden_size=768, intermediate_size=2048, num_hidden_layers=12,
                          num_attention_heads=12, num_key_value_heads=4, max_position_embeddings=args.tokens,
                          tie_word_embeddings=False, attn_implementation="sdpa", use_cache=False)
@@ -46,7 +47,7 @@ def main():
     first, seconds = time_steps(step, 2, args.steps)
     report(peer="llama_124M", mode=args.mode, parameters=num_parameters, tokens=args.tokens, first_step_s=first,
            best_step_s=seconds[0], median_step_s=seconds[len(seconds) // 2], tokens_per_s=args.tokens / seconds[0],
-           last_loss=losses[-1], transformers=transformers_version)
+           last_loss=losses[-1], mm_gflops=mm_gflops, transformers=transformers_version)
 
 
 if __name__ == "__main__":

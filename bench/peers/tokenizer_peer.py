@@ -1,6 +1,8 @@
 """Speed of the Hugging Face tokenizers library on one thread, in the form that `primus tokenizer encode --bench` prints.
 
-  python bench/peers/tokenizer_peer.py TOKENIZER_JSON TEXT_FILE        (needs tokenizers==0.23.3)
+  python bench/peers/tokenizer_peer.py TOKENIZER TEXT_FILE        (needs tokenizers==0.23.3)
+
+TOKENIZER: a tokenizer.json, a folder that holds one, or a folder with GPT-2's encoder.json and vocab.bpe.
 """
 import json
 import os
@@ -9,13 +11,21 @@ import time
 
 os.environ["TOKENIZERS_PARALLELISM"] = "false"
 os.environ["RAYON_NUM_THREADS"] = "1"
-from tokenizers import Tokenizer  # noqa: E402  (reads the environment when imported)
+from tokenizers import Tokenizer, models, pre_tokenizers  # noqa: E402  (reads the environment when imported)
 
 PIECE_BYTES = 65536
 
 
+def load(path):
+    if os.path.exists(os.path.join(path, "encoder.json")):
+        tokenizer = Tokenizer(models.BPE.from_file(os.path.join(path, "encoder.json"), os.path.join(path, "vocab.bpe")))
+        tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+        return tokenizer
+    return Tokenizer.from_file(os.path.join(path, "tokenizer.json") if os.path.isdir(path) else path)
+
+
 def main():
-    tokenizer = Tokenizer.from_file(sys.argv[1])
+    tokenizer = load(sys.argv[1])
     data = open(sys.argv[2], "rb").read()
     pieces, at = [], 0
     while at < len(data):

@@ -59,11 +59,11 @@ said "no such experiment" nowhere.yaml
 printf 'To be, or not to be.\n' >"$work/short.txt"
 printf '' >"$work/empty.txt"
 refused "missing data" "$work/none/train" -- "train_data_path=$work/none/train" prepare_data=None
-refused "a missing text" nothing.txt -- "train_data_path=$work/none/train" "prepare_data={input: $work/nothing.txt}"
+refused "a missing text" nothing.txt -- "train_data_path=$work/none/train" "prepare_data.input=$work/nothing.txt"
 missing "$work/none/train.bin" "$work/none/train.idx"
-refused "an empty text" empty -- "train_data_path=$work/none/train" "prepare_data={input: $work/empty.txt}" eval_iters=0
-refused "less than one sample" 'short' -- "train_data_path=$work/none/short" valid_data_path=None eval_iters=0 \
-  "prepare_data={input: $work/short.txt}"
+refused "an empty text" empty -- "train_data_path=$work/none/train" "prepare_data.input=$work/empty.txt"
+refused "less than one sample" "$work/none/train" '32' -- "train_data_path=$work/none/train" "valid_data_path=$work/none/valid" \
+  "prepare_data.input=$work/short.txt"
 rm -rf "$work/none"
 
 train good "${length[@]}"
@@ -132,6 +132,8 @@ refused "a checkpoint that is not there" "$work/nowhere" -- "load=$work/nowhere"
 train good train_iters=8 hidden_size=32 --resume auto
 expect 2 $? "--resume with another model"
 said "--resume with another model" hidden_size
+train good train_iters=6 save_interval=2
+expect 0 $? "the good run after the refusals"
 
 # --- the machine
 MASTER_PORT=80 train refused "${length[@]}"

@@ -51,3 +51,10 @@ diff "$run/config/resolved.yaml" "$work/again.yaml" >"$work/log" || die "resolve
 rm "$run/report.html"
 "$primus" report "$run" >"$work/log" 2>&1 || die "report"
 exists "$run/report.html"
+
+# From another folder: the shipped text and characters are found, and what is made lies there.
+mkdir "$work/elsewhere"
+(cd "$work/elsewhere" && PRIMUS_WORKSPACE=./output "$primus" train pretrain --config "$source_root/$experiment" train_iters=2 \
+  lr_warmup_iters=1 eval_iters=1 num_layers=1) >"$work/log" 2>&1
+expect 0 $? "training from another folder"
+exists "$work/elsewhere/output/amd/root/shakespeare_char-pretrain/report.html"

@@ -48,3 +48,9 @@ exists "$(run_folder bare)/previous/1/metrics.jsonl" "$(run_folder bare)/previou
 train bare "${bare[@]}" --resume must
 expect 2 $? "--resume must without a checkpoint"
 has "$work/log" 'no complete checkpoint to resume'
+
+# A start that was refused leaves nothing that stands in the way of a corrected one.
+train typo "${length[@]}" prepare_data=None train_data_path=nowhere
+expect 2 $? "data that is not there"
+train typo "${length[@]}"
+expect 0 $? "the corrected experiment in the same folder"

@@ -1,14 +1,13 @@
-// Runs a test body in several processes, one a rank. The processes are forked, and forked processes cannot use thread pools
-// that the parent has started: a body that computes calls at::set_num_threads(1) first.
+// Runs a test body in several processes, one a rank. The processes are forked, and forked processes cannot use thread
+// pools that the parent has started: a body that computes calls at::set_num_threads(1) first.
 #pragma once
-
-#include <gtest/gtest.h>
 
 #include <cerrno>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <functional>
+#include <gtest/gtest.h>
 #include <netinet/in.h>
 #include <string>
 #include <sys/prctl.h>
@@ -24,11 +23,11 @@
 namespace primus::test {
 
 struct RankResult {
-  int exit_code = -1;      // -1: ended by a signal
+  int exit_code = -1;  // -1: ended by a signal
   int signal = 0;
   bool was_stopped = false;
-  double seconds = 0;      // from the start of all ranks to the end of this one
-  std::string output;      // both streams
+  double seconds = 0;  // from the start of all ranks to the end of this one
+  std::string output;  // both streams
 };
 
 // Holds a port as the launcher does: bound, not listening.
@@ -58,17 +57,22 @@ class HeldPort {
 
 // The body's exit code; 99 when an expectation failed in it, 98 and the message printed when it threw.
 inline int run_body(const std::function<int(const dist::Endpoint&)>& body, const dist::Endpoint& endpoint) {
+  // The parent's failures so far came along.
+  const auto num_failures = [] {
+    return ::testing::UnitTest::GetInstance()->current_test_info()->result()->total_part_count();
+  };
+  const int before = num_failures();
   try {
     const int code = body(endpoint);
-    return ::testing::Test::HasFailure() ? 99 : code;
+    return num_failures() > before ? 99 : code;
   } catch (const std::exception& error) {
     std::fprintf(stderr, "error: %s\n", error.what());
     return 98;
   }
 }
 
-// `base` says everything but rank, world size and port. Stopped ranks are killed when all others have ended; all are after
-// limit_seconds.
+// `base` says everything but rank, world size and port. Stopped ranks are killed when all others have ended; all are
+// after limit_seconds.
 inline std::vector<RankResult> run_ranks(int num_ranks, const std::function<int(const dist::Endpoint&)>& body,
                                          dist::Endpoint base = {}, double limit_seconds = 60) {
   using Clock = std::chrono::steady_clock;
@@ -133,7 +137,8 @@ inline std::vector<RankResult> run_ranks(int num_ranks, const std::function<int(
 
 inline void expect_all_good(const std::vector<RankResult>& results) {
   for (size_t rank = 0; rank < results.size(); ++rank) {
-    EXPECT_EQ(results[rank].exit_code, 0) << "rank " << rank << ", signal " << results[rank].signal << ":\n" << results[rank].output;
+    EXPECT_EQ(results[rank].exit_code, 0) << "rank " << rank << ", signal " << results[rank].signal << ":\n"
+                                          << results[rank].output;
   }
 }
 

@@ -4,8 +4,8 @@
 #include <charconv>
 #include <cmath>
 #include <cstring>
-
 #include <fmt/format.h>
+#include <initializer_list>
 
 namespace primus {
 
@@ -94,7 +94,8 @@ std::string format_double(double value) {
 }
 
 std::string format_thousands(int64_t value) {
-  std::string digits = std::to_string(value < 0 ? -value : value);
+  const auto magnitude = static_cast<uint64_t>(value);
+  std::string digits = std::to_string(value < 0 ? uint64_t{0} - magnitude : magnitude);
   for (int at = static_cast<int>(digits.size()) - 3; at > 0; at -= 3) digits.insert(static_cast<size_t>(at), ",");
   return value < 0 ? "-" + digits : digits;
 }
@@ -170,16 +171,53 @@ std::string did_you_mean(std::string_view word, const std::vector<std::string>& 
   return text + "?";
 }
 
+namespace {
+
+// The words of a name in lower case: HF_TOKEN, hf-token and hfToken are all {hf, token}.
+std::vector<std::string> words_of_name(std::string_view name) {
+  std::string spaced;
+  char before = ' ';
+  for (const char c : name) {
+    const bool upper = c >= 'A' && c <= 'Z';
+    const bool lower = c >= 'a' && c <= 'z';
+    if (upper && before >= 'a' && before <= 'z') spaced += ' ';
+    spaced += upper || lower || (c >= '0' && c <= '9') ? c : ' ';
+    before = c;
+  }
+  return split_whitespace(to_lower(spaced));
+}
+
+bool is_one_of(std::string_view word, std::initializer_list<std::string_view> words) {
+  return std::find(words.begin(), words.end(), word) != words.end();
+}
+
+}  // namespace
+
 bool names_a_secret(std::string_view name) {
-  const std::string lower = to_lower(name);
-  // Words that hold "token" or "key" and are no secrets: tokenizer_model, max_tokens, num_query_key_heads.
-  for (const char* plain : {"tokenizer", "tokens", "query_key", "key_value", "keys", "monkey"}) {
-    if (lower.find(plain) != std::string::npos) return false;
+  const std::vector<std::string> words = words_of_name(name);
+  if (words.empty()) return false;
+  const std::string& last = words.back();
+  const std::string before = words.size() > 1 ? words[words.size() - 2] : "";
+  if (last == "key" && before == "env") return false;  // the name of a variable, even of one that holds a secret
+  for (size_t i = 0; i < words.size(); ++i) {
+    for (const char* part : {"secret", "password", "passwd", "passphrase", "credential", "apikey", "accesskey"}) {
+      if (words[i].find(part) != std::string::npos) return true;
+    }
+    const std::string_view next = i + 1 < words.size() ? std::string_view(words[i + 1]) : "";
+    if (words[i] == "api" && is_one_of(next, {"key", "keys", "token"})) return true;
+    if (is_one_of(words[i], {"access", "auth"}) && next == "token") return true;
   }
-  for (const char* word : {"token", "secret", "password", "passwd", "api_key", "apikey", "credential"}) {
-    if (lower.find(word) != std::string::npos) return true;
+  if (last == "key") return !is_one_of(before, {"query", "sort", "group", "public", "image", "text", "column", "json"});
+  if (last != "token") return false;
+  // Vocabulary entries and counting words, before "token" or at the front: eod_token, mean_per_token, moe_drop_token.
+  for (const std::string& word : {before, words.front()}) {
+    if (is_one_of(word, {"bos",     "eos",   "eod",  "eot",   "pad",  "unk",   "mask",  "cls",
+                         "sep",     "start", "end",  "begin", "stop", "image", "video", "audio",
+                         "special", "per",   "each", "first", "last", "next",  "moe"})) {
+      return false;
+    }
   }
-  return lower == "key" || lower.ends_with("_key") || lower.ends_with("-key");
+  return true;
 }
 
 namespace {

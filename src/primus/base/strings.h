@@ -9,12 +9,12 @@
 
 namespace primus {
 
-std::vector<std::string> split(std::string_view text, char separator);          // keeps empty parts
-std::vector<std::string> split_whitespace(std::string_view text);               // no empty parts
+std::vector<std::string> split(std::string_view text, char separator);  // keeps empty parts
+std::vector<std::string> split_whitespace(std::string_view text);       // no empty parts
 std::string join(const std::vector<std::string>& parts, std::string_view separator);
 std::string_view trim(std::string_view text);
-std::string to_lower(std::string_view text);                                    // ASCII only
-bool starts_with_ci(std::string_view text, std::string_view prefix);            // ASCII case ignored
+std::string to_lower(std::string_view text);                          // ASCII only
+bool starts_with_ci(std::string_view text, std::string_view prefix);  // ASCII case ignored
 
 // The whole text as a number, or nothing. Integers: optional sign and digits; overflow is nothing.
 std::optional<int64_t> parse_int(std::string_view text);
@@ -36,7 +36,9 @@ std::vector<std::string> nearest(std::string_view word, const std::vector<std::s
 // "did you mean 'a'?" / "did you mean 'a', 'b' or 'c'?" / "" when nothing is near.
 std::string did_you_mean(std::string_view word, const std::vector<std::string>& candidates);
 
-// True for names such as HF_TOKEN, wandb_key, db_password: their values are printed as "***" everywhere.
+// The one rule about whose values are printed as "***" everywhere, for keys and environment variables. True for
+// HF_TOKEN, wandb_key, db_password; false for words of training that only sound like it: eod_token,
+// moe_token_dispatcher_type, tiktoken_pattern, calculate_per_token_loss, and names of variables (num_nodes_env_key).
 bool names_a_secret(std::string_view name);
 
 bool is_valid_utf8(std::string_view text);

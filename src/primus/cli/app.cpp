@@ -128,14 +128,6 @@ bool read_global_options(Words& words, const Context& context) {
   return false;
 }
 
-// Parts of `checkpoint` need tensors and so live in primus-train.
-bool lives_in_train_program(const Command& command, const std::vector<std::string>& arguments) {
-  if (command.run == nullptr) return true;
-  static const std::vector<std::string> kHeavy = {"reshard", "export-hf", "import-hf"};
-  return std::strcmp(command.name, "checkpoint") == 0 && !arguments.empty() &&
-         std::find(kHeavy.begin(), kHeavy.end(), arguments.front()) != kHeavy.end();
-}
-
 }  // namespace
 
 const std::vector<Command>& command_table() {
@@ -144,10 +136,8 @@ const std::vector<Command>& command_table() {
       {"config", "show, explain, check and compare experiments without running them", run_config},
       {"data", "prepare and look into training data", run_data},
       {"tokenizer", "train a tokenizer, encode and decode text", run_tokenizer},
-      {"model", "count parameters, compute logits, generate text", nullptr},
-      {"checkpoint", "list, verify and convert checkpoints", run_checkpoint},
+      {"checkpoint", "list and verify checkpoints", run_checkpoint},
       {"report", "write the report page of a run", run_report},
-      {"benchmark", "measure this machine", nullptr},
       {"doctor", "tell what is installed, found and chosen, and what to do about what is missing", run_doctor},
   };
   return table;
@@ -174,10 +164,7 @@ ExitCode run_app(Context context, const std::vector<std::string>& arguments) {
       if (name != "train") throw bad_argument("direct --dry-run works with `train` only", "");
       context.arguments.emplace_back("--dry-run");
     }
-    if (!lives_in_train_program(command, context.arguments)) return command.run(context);
-    std::vector<std::string> forwarded{name};
-    forwarded.insert(forwarded.end(), context.arguments.begin(), context.arguments.end());
-    exec_train_program(context, forwarded);
+    return command.run(context);
   }
   const std::string near = did_you_mean(name, command_names());
   throw bad_argument("unknown command '" + name + "'", near.empty() ? "primus-cli --help lists them" : near);
@@ -186,18 +173,6 @@ ExitCode run_app(Context context, const std::vector<std::string>& arguments) {
 fs::path train_program(const Context& context) {
   const auto chosen = context.environment("PRIMUS_TRAIN_PROGRAM");
   return chosen && !chosen->empty() ? fs::path(*chosen) : context.program_folder / "primus-train";
-}
-
-void exec_train_program(const Context& context, const std::vector<std::string>& arguments) {
-  std::vector<std::string> words{train_program(context).string()};
-  words.insert(words.end(), arguments.begin(), arguments.end());
-  std::vector<char*> pointers;
-  for (auto& word : words) pointers.push_back(word.data());
-  pointers.push_back(nullptr);
-  context.out->flush();
-  ::execv(pointers[0], pointers.data());
-  throw MissingPartError("cannot start '" + words[0] + "': " + std::strerror(errno) +
-                         " (./primus-cli builds it; a build with -DPRIMUS_TORCH=OFF has none)");
 }
 
 }  // namespace primus::cli

@@ -9,17 +9,13 @@
 
 namespace primus::cli {
 
-// Every command in the order of the help page. run is null for those that live in primus-train.
+// Every command in the order of the help page.
 const std::vector<Command>& command_table();
 
 // Runs one command line (without the program's name): global options, an optional "direct [options] --", the command.
 // context.arguments is ignored and set for the command. Throws primus::Error. The result is an exit code, 128 + n
 // included.
 ExitCode run_app(Context context, const std::vector<std::string>& arguments);
-
-// Replaces this process by primus-train (or the program that PRIMUS_TRAIN_PROGRAM names) with these arguments.
-// Throws MissingPartError when it is not there.
-[[noreturn]] void exec_train_program(const Context& context, const std::vector<std::string>& arguments);
 
 // primus-train beside this program, or what PRIMUS_TRAIN_PROGRAM names. It may not exist.
 fs::path train_program(const Context& context);

@@ -1,5 +1,6 @@
 #include "primus/cli/resolve_run.h"
 
+#include "primus/data/prepare_run.h"
 #include "primus/dialect/to_spec.h"
 #include "primus/tokenizer/find.h"
 
@@ -23,10 +24,13 @@ ResolvedRun resolve_run(const TrainRequest& request, const Context& context, int
   if (!experiment.ok()) throw InputError(resolved.findings);
   resolved.experiment = std::move(experiment).value();
   if (request.proxy) resolved.proxy_changes = value_or_throw(dialect::apply_proxy(resolved.experiment));
-  Result<spec::RunSpec> spec = dialect::to_spec(resolved.experiment, {}, {.world_size = world_size});
+  Result<spec::RunSpec> spec = dialect::to_spec(
+      resolved.experiment, {}, {.world_size = world_size, .allow_precision_fallback = request.allow_precision_fallback});
   append(resolved.findings, spec.diagnostics());
   if (!spec.ok()) throw InputError(resolved.findings);
   resolved.spec = std::move(spec).value();
+  // Here, so that the launcher and every rank look at the same files from whatever folder they are started.
+  data::resolve_paths(resolved.spec, context.install_root);
   return resolved;
 }
 

@@ -189,10 +189,9 @@ std::string claim_folder(const TrainRequest& request, const Plan& plan, Context&
 // Makes the data files that the experiment says how to make, before any rank waits for them. Ctrl-C ends it; what was
 // done by then is used by the next start.
 void prepare_data(const Plan& plan, const Context& context) {
-  spec::RunSpec run = plan.resolved.spec;
-  data::resolve_paths(run, context.install_root);
   Logger log;
-  const auto report = value_or_throw(data::prepare_if_missing(run, log, {.environment = context.environment}));
+  const auto report =
+      value_or_throw(data::prepare_if_missing(plan.resolved.spec, log, {.environment = context.environment}));
   if (!report.files.empty()) *context.err << "launch: " << data::describe(report) << "\n";
 }
 

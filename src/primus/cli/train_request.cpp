@@ -62,6 +62,8 @@ std::optional<TrainRequest> read_train_request(Context& context) {
       ->check(CLI::IsMember({"auto", "never", "must"}));
   app.add_flag("--overwrite", request.overwrite, "move what another experiment left in the run folder aside");
   app.add_flag("--proxy", request.proxy, "shrink the experiment so that it runs here in about a minute");
+  app.add_flag("--allow-precision-fallback", request.allow_precision_fallback,
+               "train fp8 and fp4 experiments in bf16, with a warning");
   app.add_option("--presets", request.presets, "use DIR's primus/configs and examples");
   app.add_flag("--dry-run", request.dry_run, "print what would be started; create nothing");
   app.add_option("--format", request.format, "text or json, for --dry-run")->check(CLI::IsMember({"text", "json"}));

@@ -18,6 +18,7 @@ struct TrainRequest {
   bool dry_run = false;
   bool overwrite = false;
   bool proxy = false;
+  bool allow_precision_fallback = false;  // fp8 and fp4, which are not built, become bf16
   std::vector<std::string> overrides;  // in order, as typed
   std::vector<std::string> for_ranks;  // all arguments but --nproc, --dry-run and --format, byte by byte
 };

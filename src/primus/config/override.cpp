@@ -35,14 +35,15 @@ bool is_key(std::string_view text) {
 }
 
 std::string shown(std::string_view key, const std::string& text) {
-  return is_secret_key(key) ? kMask : printable_ascii(text.substr(0, 80));
+  return names_a_secret(key) ? kMask : printable_ascii(text.substr(0, 80));
 }
 
 void set_origin(Value& value, const std::vector<std::string>& path, const std::string& raw) {
   set_layer(value, Layer::CommandLine);
   value.origin().file = command_line_name();
   value.origin().raw = raw;
-  mark_secrets(value, std::any_of(path.begin(), path.end(), [](const std::string& key) { return is_secret_key(key); }));
+  mark_secrets(value,
+               std::any_of(path.begin(), path.end(), [](const std::string& key) { return names_a_secret(key); }));
   if (!value.is_list()) return;
   for (Value& item : value.as_list()) item.origin().file = command_line_name();
 }
@@ -131,7 +132,8 @@ class OverrideParser {
 
   void refuse(const std::string& token, std::string suggestion) {
     const std::string_view key = std::string_view(token).substr(0, token.find('='));
-    const std::string text = is_secret_key(key) ? std::string(key) + "=" + kMask : printable_ascii(token.substr(0, 80));
+    const std::string text =
+        names_a_secret(key) ? std::string(key) + "=" + kMask : printable_ascii(token.substr(0, 80));
     Diagnostic found = error_at(command_line_place(), fmt::format("'{}' is no override", text));
     found.expected = "--key value, --key=value, key=value or --flag";
     found.suggestion = std::move(suggestion);

@@ -146,7 +146,7 @@ bool report_expansion(const Expansion& expansion, const Value& value, const std:
   if (expansion.unterminated) {
     Diagnostic found = error_at(value.place(), "a ${ without its closing }");
     found.key = key;
-    if (!is_secret_key(key)) found.found = printable_ascii(value.origin().raw);
+    if (!names_a_secret(key)) found.found = printable_ascii(value.origin().raw);
     diagnostics.push_back(std::move(found));
   }
   for (const std::string& literal : expansion.literals) {

@@ -61,7 +61,7 @@ Diagnostic describe_syntax_error(const yaml_parser_t& parser, std::string_view t
   } else if (line.find('\t') != std::string_view::npos) {
     found.suggestion = "the line holds a tab; use blanks";
   }
-  if (!line.empty() && !is_secret_key(trim(line.substr(0, line.find(':'))))) {
+  if (!line.empty() && !names_a_secret(trim(line.substr(0, line.find(':'))))) {
     found.found = printable_ascii(line.substr(0, 100));
   }
   return found;

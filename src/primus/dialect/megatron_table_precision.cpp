@@ -37,7 +37,9 @@ constexpr Parameter kRows[] = {
     no_effect("cross_entropy_fusion_impl", kText, "native", "Which one.", kKernel).in("native|te"),
     no_effect("gradient_accumulation_fusion", kBool, "true", "Weight gradients are added by the product itself.",
               kKernel),
-    no_effect("bias_gelu_fusion", kBool, "true", "One kernel for bias and GELU.", kKernel),
+    honoured("bias_gelu_fusion", kBool, "true",
+             "One kernel for bias and GELU, which uses the tanh form; without it, or without biases, the erf form.",
+             "mlp.activation"),
     no_effect("bias_swiglu_fusion", kBool, "true", "One kernel for bias and SwiGLU.", kKernel),
     no_effect("bias_dropout_fusion", kBool, "true", "One kernel for bias, dropout and residual.", kKernel),
     // ------------------------------------------------------------------------------------------------ recomputation

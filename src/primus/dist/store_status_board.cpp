@@ -1,5 +1,7 @@
 #include <chrono>
 #include <fmt/format.h>
+#include <functional>
+#include <future>
 #include <sstream>
 #include <thread>
 
@@ -35,7 +37,8 @@ RankStatus from_text(const std::string& text) {
 class StoreStatusBoard : public StatusBoard {
  public:
   StoreStatusBoard(const Meeting& meeting, double silence_seconds)
-      : meeting_store_(meeting.store()),
+      : silence_seconds_(silence_seconds),
+        meeting_store_(meeting.store()),
         rank_(meeting_store_->endpoint.rank),
         num_ranks_(meeting_store_->endpoint.world_size) {
     // A connection of its own: a long wait of the group must not hold the heartbeat up.
@@ -61,14 +64,15 @@ class StoreStatusBoard : public StatusBoard {
   void publish(const RankStatus& own) override {
     failed_ = own.failed;
     if (server_left_) return;
-    speak([&] { store_->set(key_of(rank_), to_text(own)); });
+    speak([store = store_, key = key_of(rank_), text = to_text(own)] {
+      store->set(key, text);
+      return std::string();
+    });
   }
 
   RankStatus read(int rank) override {
     if (server_left_) return {.left = true};
-    std::string text;
-    speak([&] { text = store_->get_to_str(key_of(rank)); });
-    const RankStatus status = from_text(text);
+    const RankStatus status = from_text(speak([store = store_, key = key_of(rank)] { return store->get_to_str(key); }));
     if (rank == 0 && status.left) server_left_ = true;
     return status;
   }
@@ -85,22 +89,41 @@ class StoreStatusBoard : public StatusBoard {
   }
 
  private:
-  template <typename F>
-  void speak(F&& f) {
+  // c10d waits without limit for an answer of a server that was stopped, so another thread asks. It is left behind when
+  // no answer comes; this process ends soon after.
+  std::string speak(const std::function<std::string()>& ask) {
+    const auto fail = [](const std::string& reason) {
+      return RunError("lost peer rank 0, which keeps the status of all ranks: " + reason);
+    };
+    if (silent_) throw fail("it does not answer");
+    auto answer = std::make_shared<std::promise<std::string>>();
+    std::future<std::string> pending = answer->get_future();
+    std::thread([answer, ask] {
+      try {
+        answer->set_value(ask());
+      } catch (const std::exception&) {
+        answer->set_exception(std::current_exception());
+      }
+    }).detach();
+    if (pending.wait_for(std::chrono::duration<double>(silence_seconds_)) != std::future_status::ready) {
+      silent_ = true;
+      throw fail(fmt::format("no answer for {:.0f} s", silence_seconds_));
+    }
     try {
-      f();
+      return pending.get();
     } catch (const std::exception& error) {
       const std::string_view text = error.what();
-      throw RunError("lost peer rank 0, which keeps the status of all ranks: " +
-                     printable_ascii(text.substr(0, text.find('\n'))));
+      throw fail(printable_ascii(text.substr(0, text.find('\n'))));
     }
   }
 
+  const double silence_seconds_;
   std::shared_ptr<Meeting::Store> meeting_store_;
   int rank_, num_ranks_;
   c10::intrusive_ptr<c10d::Store> store_;
-  bool server_left_ = false;   // after it no rank waits for another: there is nothing to report any more
+  bool server_left_ = false;  // after it no rank waits for another: there is nothing to report any more
   bool failed_ = false;
+  bool silent_ = false;
 };
 
 }  // namespace

@@ -39,11 +39,11 @@ struct RankStatus {
   uint64_t sequence = 0;  // its last operation; 0: none yet
   bool waiting = false;   // that operation is under way
   bool left = false;      // it has left the group by itself
-  bool failed = false;     // it left because of an error
+  bool failed = false;    // it left because of an error
   std::string operation;  // text of that operation
 };
 
-// Where ranks leave their status and read that of others. Thread-safe.
+// Where ranks leave their status and read that of others. One thread at a time.
 class StatusBoard {
  public:
   virtual ~StatusBoard() = default;

@@ -24,9 +24,8 @@ void run_activation(Activation activation, Gating gating, const at::Tensor& dy, 
     const X* const x_data = pointer<X>(x);
     const float* const bias_data = bias.defined() ? pointer<float>(bias) : nullptr;
     X* const out_data = pointer<X>(out);
-    parallel_ranges(num_rows, min_rows(width), [&](int64_t begin, int64_t end) {
-      run(dy_data, x_data, bias_data, out_data, width, begin, end);
-    });
+    parallel_ranges(num_rows, min_rows(width),
+                    [&](int64_t begin, int64_t end) { run(dy_data, x_data, bias_data, out_data, width, begin, end); });
   });
 }
 
@@ -85,7 +84,7 @@ at::Tensor gated_backward(Activation activation, const at::Tensor& dy, const at:
   const at::Tensor gate_up = gate_up_any.contiguous();
   at::Tensor d_gate_up = at::empty_like(gate_up);
   run_activation(activation, Gating::Gated, like_input(dy, gate_up), gate_up, as_float_row(bias), d_gate_up,
-                                  gate_up.size(-1) / 2);
+                 gate_up.size(-1) / 2);
   return d_gate_up;
 }
 

@@ -3,7 +3,7 @@
 
 #include "primus/kernels/activation.h"
 #include "primus/kernels/loops.h"
-#include "primus/kernels/simd.h"
+#include "primus/kernels/simd_math.h"
 
 namespace primus::kernels::simd {
 
@@ -81,8 +81,7 @@ struct PlainBody {
       write(out + f, a.value, n);
     }
   }
-  static void run(const X* dy, const X* x, const float* bias, X* out, int64_t width, int64_t begin,
-                                int64_t end) {
+  static void run(const X* dy, const X* x, const float* bias, X* out, int64_t width, int64_t begin, int64_t end) {
     for (int64_t row = begin; row < end; ++row) {
       const int64_t start = row * width;
       const X* dy_row = kBackward ? dy + start : nullptr;
@@ -107,8 +106,7 @@ struct GatedBody {
       write(out + f, gate.value * up, n);
     }
   }
-  static void run(const X* dy, const X* gate_up, const float* bias, X* out, int64_t width, int64_t begin,
-                                int64_t end) {
+  static void run(const X* dy, const X* gate_up, const float* bias, X* out, int64_t width, int64_t begin, int64_t end) {
     for (int64_t row = begin; row < end; ++row) {
       const X* dy_row = kBackward ? dy + row * width : nullptr;
       const X* in_row = gate_up + row * 2 * width;

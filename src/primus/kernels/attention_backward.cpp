@@ -86,18 +86,6 @@ struct Partials {
   float* dq_of(int64_t task) const { return static_cast<float*>(dq.data_ptr()) + task * dq_size; }
 };
 
-struct DotRows {
-  template <class Element>
-  static PRIMUS_INLINE void run(const Element* a, const Element* b, int64_t n, float* result) {
-    using namespace simd;
-    F16 sum = splat(0);
-    int64_t i = 0;
-    for (; i + kLanes <= n; i += kLanes) sum = multiply_add(load(a + i), load(b + i), sum);
-    if (i < n) sum = multiply_add(load_first(a + i, n - i), load_first(b + i, n - i), sum);
-    *result = sum_lanes(sum);
-  }
-};
-
 template <class Element>
 struct HeadShare {
   const tile::Kernels& kernels;
@@ -124,7 +112,7 @@ struct HeadShare {
       for (int64_t r = 0; r < kQueries; ++r) {
         w.lse2[first + r] = r < rows ? lse[first + r] * 1.44269504f : 0.0f;
         w.delta[first + r] = 0.0f;
-        if (r < rows) simd::run_best<DotRows>(dout.row(first + r), out.row(first + r), s.d, w.delta + first + r);
+        if (r < rows) w.delta[first + r] = simd::loops<Element>().dot(dout.row(first + r), out.row(first + r), s.d);
       }
     }
   }
@@ -204,12 +192,6 @@ void write_dq(const tile::Kernels& kernels, const AttentionShape& s, const Parti
   });
 }
 
-struct AddInto {
-  static PRIMUS_INLINE void run(float* to, const float* from, int64_t n) {  // n: whole vectors
-    for (int64_t i = 0; i < n; i += simd::kLanes) simd::store(to + i, simd::load(to + i) + simd::load(from + i));
-  }
-};
-
 // dk and dv of a group: its heads' sums, in head order.
 template <class Element>
 void write_dkv(const AttentionShape& s, const Partials& partials, const AttentionGrads& grads) {
@@ -222,7 +204,7 @@ void write_dkv(const AttentionShape& s, const Partials& partials, const Attentio
         return is_k ? partials.dk_tile(s, head + r, j) : partials.dv_tile(s, head + r, j);
       };
       float* total = sums(0);
-      for (int64_t r = 1; r < ratio; ++r) simd::run_best<AddInto>(total, sums(r), rows * s.d_lanes);
+      for (int64_t r = 1; r < ratio; ++r) simd::loops<float>().add_to_float(total, sums(r), rows * s.d_lanes);
       const HeadRows<Element> to = mutable_head_rows<Element>(is_k ? grads.dk : grads.dv, b, g);
       for (int64_t row = 0; row < rows; ++row) narrow_row(total + row * s.d_lanes, to.row(j * kKeys + row), s.d);
     }

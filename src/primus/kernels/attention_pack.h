@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "primus/kernels/attention_tiled.h"
-#include "primus/kernels/simd.h"
+#include "primus/kernels/loops.h"
 
 namespace primus::kernels {
 
@@ -50,25 +50,6 @@ void pack_rows(HeadRows<const Element> from, int64_t first, int64_t rows, const 
   std::fill_n(to + rows * s.d_words, (tile::kKeys - rows) * s.d_words, 0);
 }
 
-struct PairRows {
-  static PRIMUS_INLINE void run(const simd::Bf16* low, const simd::Bf16* high, tile::Word* to, int64_t n) {
-    for (int64_t i = 0; i < n; i += simd::kLanes) {
-      const int64_t count = std::min(simd::kLanes, n - i);
-      simd::u16x16 a{}, b{};
-      if (count == simd::kLanes) {
-        std::memcpy(&a, low + i, sizeof a);
-        if (high) std::memcpy(&b, high + i, sizeof b);
-      } else {
-        std::memcpy(&a, low + i, static_cast<size_t>(count) * 2);
-        if (high) std::memcpy(&b, high + i, static_cast<size_t>(count) * 2);
-      }
-      const simd::u32x16 words =
-          __builtin_convertvector(a, simd::u32x16) | (__builtin_convertvector(b, simd::u32x16) << 16);
-      std::memcpy(to + i, &words, sizeof words);
-    }
-  }
-};
-
 // to [row words, d_lanes]: neighbouring rows share a word; lanes past d and rows past `rows` are zero.
 template <class Element>
 void pack_pairs(HeadRows<const Element> from, int64_t first, int64_t rows, const AttentionShape& s, tile::Word* to) {
@@ -81,7 +62,7 @@ void pack_pairs(HeadRows<const Element> from, int64_t first, int64_t rows, const
       std::fill(words + s.d, words + s.d_lanes, 0);
     } else if (s.per_word == 2) {
       const bool has_second = w * 2 + 1 < rows;
-      simd::run_best<PairRows>(row, has_second ? from.row(first + w * 2 + 1) : nullptr, words, s.d);
+      simd::best_loops().pair_rows(row, has_second ? from.row(first + w * 2 + 1) : nullptr, words, s.d);
     } else {
       for (int64_t i = 0; i < s.d; ++i) words[i] = tile::Word{row[i].bits} << 16;
       std::fill(words + s.d, words + s.d_lanes, 0);
@@ -91,17 +72,11 @@ void pack_pairs(HeadRows<const Element> from, int64_t first, int64_t rows, const
 }
 
 // Rows of floats to the tensor's type.
-struct NarrowRow {
-  template <class Element>
-  static PRIMUS_INLINE void run(const float* from, Element* to, int64_t n) {
-    int64_t i = 0;
-    for (; i + simd::kLanes <= n; i += simd::kLanes) simd::store(to + i, simd::load(from + i));
-    if (i < n) simd::store_first(to + i, simd::load_first(from + i, n - i), n - i);
-  }
-};
-template <class Element>
-void narrow_row(const float* from, Element* to, int64_t n) {
-  simd::run_best<NarrowRow>(from, to, n);
+inline void narrow_row(const float* from, float* to, int64_t n) {
+  std::memcpy(to, from, static_cast<size_t>(n) * 4);
+}
+inline void narrow_row(const float* from, simd::Bf16* to, int64_t n) {
+  simd::loops<float>().to_bf16(to, from, n);
 }
 
 // Dropout factors of one tile, [keys, queries].

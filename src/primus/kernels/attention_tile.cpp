@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "primus/kernels/loops.h"
 #include "primus/tensor/runtime.h"
 
 namespace primus::kernels::tile {
@@ -93,16 +94,14 @@ const Kernels& portable_kernels() {
 
 const Kernels& float_kernels() {
 #if defined(__x86_64__)
-  static const bool has_avx512 = tensor::cpu_features().avx512;
-  if (has_avx512) return avx512_float_kernels();
+  if (simd::has_avx512()) return avx512_float_kernels();
 #endif
   return portable_kernels();
 }
 
 const Kernels* bf16_pair_kernels() {
 #if defined(__x86_64__)
-  static const bool has_bf16 = tensor::cpu_features().avx512_bf16;
-  if (has_bf16) return &avx512_bf16_kernels();
+  if (simd::has_avx512() && tensor::cpu_features().avx512_bf16) return &avx512_bf16_kernels();
 #endif
   return nullptr;
 }

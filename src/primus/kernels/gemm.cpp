@@ -5,8 +5,8 @@
 
 #include "primus/base/check.h"
 #include "primus/base/strings.h"
+#include "primus/kernels/loops.h"
 #include "primus/kernels/parallel.h"
-#include "primus/kernels/simd.h"
 
 namespace primus::kernels {
 namespace {
@@ -75,24 +75,6 @@ void check_operands(const at::Tensor& a, const at::Tensor& b, const char* what) 
 }
 
 // main (+)= product, both [rows, K] with contiguous rows.
-struct AddRows {
-  template <class T>
-  static PRIMUS_INLINE void row(float* main, const T* product, int64_t n, bool accumulate) {
-    using namespace simd;
-    int64_t i = 0;
-    for (; i + kLanes <= n; i += kLanes) {
-      F16 sum = load(product + i);
-      if (accumulate) sum += load(main + i);
-      store(main + i, sum);
-    }
-    for (; i < n; ++i) main[i] = accumulate ? main[i] + to_float(product[i]) : to_float(product[i]);
-  }
-  static PRIMUS_INLINE void run(float* main, int64_t main_stride, const simd::Bf16* product, int64_t begin, int64_t end,
-                                int64_t columns, bool accumulate) {
-    for (int64_t r = begin; r < end; ++r) row(main + r * main_stride, product + r * columns, columns, accumulate);
-  }
-};
-
 void add_block(const at::Tensor& product, at::Tensor main, bool accumulate) {
   if (product.scalar_type() != at::kBFloat16) {
     accumulate ? main.add_(product) : main.copy_(product);
@@ -100,9 +82,10 @@ void add_block(const at::Tensor& product, at::Tensor main, bool accumulate) {
   }
   const auto* source = reinterpret_cast<const simd::Bf16*>(product.const_data_ptr<at::BFloat16>());
   float* target = main.mutable_data_ptr<float>();
-  const int64_t columns = product.size(1);
+  const int64_t columns = product.size(1), stride = main.stride(0);
+  const auto add = accumulate ? simd::loops<simd::Bf16>().add_to_float : simd::loops<simd::Bf16>().to_float;
   parallel_ranges(product.size(0), std::max<int64_t>(1, 16384 / columns), [&](int64_t begin, int64_t end) {
-    simd::run_best<AddRows>(target, main.stride(0), source, begin, end, columns, accumulate);
+    for (int64_t r = begin; r < end; ++r) add(target + r * stride, source + r * columns, columns);
   });
 }
 

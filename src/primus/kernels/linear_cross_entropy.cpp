@@ -1,93 +1,16 @@
 #include "primus/kernels/linear_cross_entropy.h"
 
 #include <cmath>
-#include <limits>
 
 #include "primus/base/check.h"
+#include "primus/kernels/loops.h"
 #include "primus/kernels/parallel.h"
-#include "primus/kernels/simd.h"
 
 namespace primus::kernels {
 namespace {
 
 constexpr int64_t kLeastChunk = 64;
 constexpr int64_t kMostChunkElements = int64_t{64} << 20;
-
-// Everything about one row of logits; in place when the gradient is asked for.
-struct SoftmaxRow {
-  // The maximum of 64 lanes at a time: four independent chains.
-  template <class T>
-  static PRIMUS_INLINE float maximum(const T* x, int64_t n) {
-    using namespace simd;
-    F16 top[4];
-    for (F16& t : top) t = splat(-std::numeric_limits<float>::infinity());
-    int64_t i = 0;
-    for (; i + 4 * kLanes <= n; i += 4 * kLanes) {
-      for (int64_t c = 0; c < 4; ++c) {
-        const F16 value = load(x + i + c * kLanes);
-        top[c] = select_less(top[c], value, value, top[c]);
-      }
-    }
-    float result = -std::numeric_limits<float>::infinity();
-    alignas(64) float lanes[kLanes];
-    for (const F16& t : top) {
-      store(lanes, t);
-      for (const float lane : lanes) result = lane > result ? lane : result;
-    }
-    for (; i < n; ++i) result = to_float(x[i]) > result ? to_float(x[i]) : result;
-    return result;
-  }
-
-  template <class T>
-  static PRIMUS_INLINE float sum_of_exp(const T* x, int64_t n, float top) {
-    using namespace simd;
-    const F16 offset = splat(top);
-    F16 sum[4];
-    for (F16& s : sum) s = splat(0);
-    int64_t i = 0;
-    for (; i + 4 * kLanes <= n; i += 4 * kLanes) {
-      for (int64_t c = 0; c < 4; ++c) sum[c] += exponential(load(x + i + c * kLanes) - offset);
-    }
-    float tail = 0;
-    for (; i < n; i += kLanes) {
-      const int64_t count = std::min(kLanes, n - i);
-      alignas(64) float lanes[kLanes];
-      store(lanes, exponential(load_first(x + i, count) - offset));
-      for (int64_t j = 0; j < count; ++j) tail += lanes[j];
-    }
-    return sum_lanes((sum[0] + sum[1]) + (sum[2] + sum[3])) + tail;
-  }
-
-  // x <- weight * exp(x - lse)
-  template <class T>
-  static PRIMUS_INLINE void gradient(T* x, int64_t n, float lse, float weight) {
-    using namespace simd;
-    const F16 offset = splat(lse);
-    const F16 factor = splat(weight);
-    int64_t i = 0;
-    for (; i + kLanes <= n; i += kLanes) store(x + i, exponential(load(x + i) - offset) * factor);
-    if (i < n) store_first(x + i, exponential(load_first(x + i, n - i) - offset) * factor, n - i);
-  }
-
-  template <class T>
-  static PRIMUS_INLINE void run(T* x, int64_t n, int64_t columns, int64_t label, float weight, bool wants_gradient,
-                                float* loss) {
-    const float top = maximum(x, n);
-    const float lse = top + std::log(sum_of_exp(x, n, top));
-    *loss = label < 0 ? 0.0f : lse - simd::to_float(x[label]);
-    if (!wants_gradient) return;
-    if (label < 0 || weight == 0) {
-      std::memset(x, 0, static_cast<size_t>(columns) * sizeof(T));
-      return;
-    }
-    const float probability = __builtin_expf(simd::to_float(x[label]) - lse);
-    gradient(x, n, lse, weight);
-    // The label's own entry, rounded once.
-    alignas(64) float lanes[simd::kLanes] = {weight * (probability - 1)};
-    simd::store_first(x + label, simd::load(lanes), 1);
-    std::memset(x + n, 0, static_cast<size_t>(columns - n) * sizeof(T));
-  }
-};
 
 struct Rows {
   int64_t in_softmax;  // columns that the softmax sums over
@@ -97,9 +20,10 @@ struct Rows {
 template <class T>
 void softmax_rows(T* logits, int64_t stride, int64_t columns, const Rows& rows, int64_t begin, int64_t end,
                   const int64_t* labels, const float* weights, float* loss) {
+  const auto run = simd::loops<T>().softmax_row;
   for (int64_t r = begin; r < end; ++r) {
-    simd::run_best<SoftmaxRow>(logits + r * stride, rows.in_softmax, columns, labels[r], weights ? weights[r] : 1.0f,
-                               rows.wants_gradient, loss + r);
+    run(logits + r * stride, rows.in_softmax, columns, labels[r], weights ? weights[r] : 1.0f, rows.wants_gradient,
+        loss + r);
   }
 }
 

@@ -1,5 +1,5 @@
-// Internal: the innermost loops of the element-wise kernels, on plain pointers. Each is written once (`*_body.h`, on the
-// vectors of simd.h) and compiled once per instruction set, in a source of its own with that set's compiler options
+// Internal: the innermost loops of the element-wise kernels, on plain pointers. Each is written once (`*_body.h`, on
+// the vectors of simd.h) and compiled once per instruction set, in a source of its own with that set's compiler options
 // (loops_portable.cpp, loops_avx512.cpp): g++ turns vector code into narrow instructions before it inlines it into a
 // function with a target attribute, so an attribute is not enough. The table to use is chosen at run time.
 // Legend: X is float or Bf16. Absent pointers are null.
@@ -46,6 +46,10 @@ struct Loops {
   void (*to_bf16)(Bf16* target, const X* source, int64_t count);
   void (*add_to_float)(float* target, const X* source, int64_t count);
   void (*scale)(X* target, float factor, int64_t count);
+  float (*dot)(const X* a, const X* b, int64_t n);
+  // One row of logits x[0..n), n..columns padding: loss = log sum exp - x[label], 0 where label < 0; with a gradient,
+  // x becomes weight * (softmax - one_hot(label)), padding 0.
+  void (*softmax_row)(X* x, int64_t n, int64_t columns, int64_t label, float weight, bool wants_gradient, float* loss);
   // sum[w] += x[row][w] for rows begin..end.
   void (*column_sum)(const X* x, int64_t width, int64_t begin, int64_t end, float* sum);
   // sum += the rows of dy that tokens[0..count) name, in that order.
@@ -60,6 +64,8 @@ struct Loops {
 struct LoopTables {
   Loops<float> of_float;
   Loops<Bf16> of_bf16;
+  // to[i]: low[i] in the low half, high[i] (null: 0) in the high half; whole vectors of sixteen words are written.
+  void (*pair_rows)(const Bf16* low, const Bf16* high, uint32_t* to, int64_t n);
   // One group of 64 stream elements: the words; mean + std * normal; low + width * uniform.
   void (*philox_group)(PhiloxKey key, uint64_t group, uint32_t* words);
   void (*normal_group)(PhiloxKey key, uint64_t group, double mean, double std, float* out);

@@ -7,6 +7,8 @@
 #include "primus/kernels/random_body.h"
 #include "primus/kernels/rope_body.h"
 #include "primus/kernels/row_body.h"
+#include "primus/kernels/softmax_body.h"
+#include "primus/kernels/span_body.h"
 
 namespace primus::kernels::simd {
 
@@ -42,6 +44,8 @@ constexpr Loops<X> make_loops() {
   loops.to_bf16 = &convert<Bf16, X>;
   loops.add_to_float = &add_to_float<X>;
   loops.scale = &scale<X>;
+  loops.dot = &dot<X>;
+  loops.softmax_row = &SoftmaxRowBody<X>::run;
   loops.column_sum = &ColumnSumBody<X>::run;
   loops.add_rows = &AddRowsBody<X>::run;
   loops.square_sums = &SquareSumBody<X>::run;
@@ -50,7 +54,8 @@ constexpr Loops<X> make_loops() {
 }
 
 constexpr LoopTables make_tables() {
-  return {make_loops<float>(), make_loops<Bf16>(), &GroupBody::run, &NormalGroupBody::run, &UniformGroupBody::run};
+  return {make_loops<float>(), make_loops<Bf16>(),    &pair_rows,
+          &GroupBody::run,     &NormalGroupBody::run, &UniformGroupBody::run};
 }
 
 }  // namespace

@@ -48,19 +48,17 @@ Forward forward(const at::Tensor& x_any, const at::Tensor& residual_any, const a
   with_element(x.scalar_type(), [&](auto element) {
     using X = decltype(element);
     const simd::NormForwardRows<X> rows{pointer<X>(x),
-                                    residual.defined() ? pointer<X>(residual) : nullptr,
-                                    residual.defined() ? pointer<X>(out.sum) : nullptr,
-                                    pointer<X>(out.y),
-                                    row_pointer(gain_h),
-                                    row_pointer(bias_h),
-                                    kKind == NormKind::Layer ? pointer<float>(out.mean) : nullptr,
-                                    pointer<float>(out.rstd),
-                                    width,
-                                    static_cast<float>(options.eps)};
+                                        residual.defined() ? pointer<X>(residual) : nullptr,
+                                        residual.defined() ? pointer<X>(out.sum) : nullptr,
+                                        pointer<X>(out.y),
+                                        row_pointer(gain_h),
+                                        row_pointer(bias_h),
+                                        kKind == NormKind::Layer ? pointer<float>(out.mean) : nullptr,
+                                        pointer<float>(out.rstd),
+                                        width,
+                                        static_cast<float>(options.eps)};
     const auto run = kKind == NormKind::Layer ? simd::loops<X>().layer_forward : simd::loops<X>().rms_forward;
-    parallel_ranges(num_rows, min_rows(width), [&](int64_t begin, int64_t end) {
-      run(rows, begin, end);
-    });
+    parallel_ranges(num_rows, min_rows(width), [&](int64_t begin, int64_t end) { run(rows, begin, end); });
   });
   return out;
 }
@@ -92,13 +90,13 @@ Backward backward(const at::Tensor& dy_any, const at::Tensor& x_any, const at::T
   with_element(x.scalar_type(), [&](auto element) {
     using X = decltype(element);
     const simd::NormBackwardRows<X> rows{pointer<X>(dy),
-                                     pointer<X>(x),
-                                     d_residual.defined() ? pointer<X>(d_residual) : nullptr,
-                                     pointer<X>(out.dx),
-                                     row_pointer(gain_h),
-                                     row_pointer(mean),
-                                     pointer<float>(rstd),
-                                     width};
+                                         pointer<X>(x),
+                                         d_residual.defined() ? pointer<X>(d_residual) : nullptr,
+                                         pointer<X>(out.dx),
+                                         row_pointer(gain_h),
+                                         row_pointer(mean),
+                                         pointer<float>(rstd),
+                                         width};
     float* d_gain = pointer<float>(d_gain_bh);
     float* d_bias = kKind == NormKind::Layer ? pointer<float>(d_bias_bh) : nullptr;
     const auto run = kKind == NormKind::Layer ? simd::loops<X>().layer_backward : simd::loops<X>().rms_backward;

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "primus/kernels/loops.h"
-#include "primus/kernels/simd.h"
+#include "primus/kernels/simd_math.h"
 
 namespace primus::kernels::simd {
 

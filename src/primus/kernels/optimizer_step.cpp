@@ -27,9 +27,9 @@ void run_step(const Spans& spans, const Factors& factors) {
   with_element(spans.grad.scalar_type(), [&](auto element) {
     using G = decltype(element);
     const simd::StepSpans<G> pointers{pointer<float>(spans.master), pointer<G>(spans.grad),
-                                         spans.first.defined() ? pointer<float>(spans.first) : nullptr,
-                                         spans.second.defined() ? pointer<float>(spans.second) : nullptr,
-                                         spans.bf16_copy.defined() ? pointer<simd::Bf16>(spans.bf16_copy) : nullptr};
+                                      spans.first.defined() ? pointer<float>(spans.first) : nullptr,
+                                      spans.second.defined() ? pointer<float>(spans.second) : nullptr,
+                                      spans.bf16_copy.defined() ? pointer<simd::Bf16>(spans.bf16_copy) : nullptr};
     parallel_ranges(spans.master.numel(), 16384, [&](int64_t begin, int64_t end) {
       if constexpr (std::is_same_v<Factors, simd::AdamWFactors>) {
         simd::loops<G>().adamw(pointers, factors, begin, end);

@@ -8,9 +8,6 @@ namespace primus::kernels::simd {
 
 namespace {
 
-using u32x8 = uint32_t __attribute__((vector_size(32)));
-using u64x8 = uint64_t __attribute__((vector_size(64)));
-
 // Sixteen counters, word by word; also sixteen results.
 struct PhiloxLanes {
   u32x16 word[4];

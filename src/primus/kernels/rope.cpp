@@ -90,8 +90,7 @@ void rope_apply(at::Tensor y, const at::Tensor& x, const at::Tensor& cos_any, co
     using X = decltype(element);
     const X* x_data = pointer<X>(x);
     X* y_data = pointer<X>(y);
-    const auto rotate =
-        layout == RopeLayout::HalfRotate ? simd::loops<X>().half_rotate : simd::loops<X>().interleaved;
+    const auto rotate = layout == RopeLayout::HalfRotate ? simd::loops<X>().half_rotate : simd::loops<X>().interleaved;
     parallel_ranges(x.size(0) * num_tokens, min_rows(x.size(2) * x.size(3)), [&](int64_t begin, int64_t end) {
       for (int64_t token = begin; token < end; ++token) {
         const int64_t b = token / num_tokens;
@@ -99,12 +98,12 @@ void rope_apply(at::Tensor y, const at::Tensor& x, const at::Tensor& cos_any, co
         const int64_t position = position_of(positions, token, start_position + t);
         PRIMUS_CHECK(position >= 0 && position < cos.size(0), "rope: a position outside the table");
         const simd::RopeHeads<X> heads{x_data + b * x.stride(0) + t * x.stride(1),
-                                   y_data + b * y.stride(0) + t * y.stride(1),
-                                   x.size(2),
-                                   x.stride(2),
-                                   y.stride(2),
-                                   x.size(3),
-                                   half};
+                                       y_data + b * y.stride(0) + t * y.stride(1),
+                                       x.size(2),
+                                       x.stride(2),
+                                       y.stride(2),
+                                       x.size(3),
+                                       half};
         rotate(heads, cos_data + position * half, sin_data + position * half, sign);
         copy_rest(heads);
       }

@@ -76,6 +76,7 @@ struct NormFunction : Function<NormFunction> {
     } else {
       std::tie(y, rstd) = kernels::rms_norm_forward(residual, gain->compute, options);
     }
+    ctx->set_materialize_grads(false);   // nobody reads the sum behind the last norm
     ctx->save_for_backward({sum, mean, rstd});
     ctx->saved_data["gain"] = to_handle(gain);
     ctx->saved_data["bias"] = to_handle(bias);
@@ -111,6 +112,7 @@ kernels::Activation kernel_of(spec::Activation activation) {
     case spec::Activation::Gelu: return kernels::Activation::Gelu;
     case spec::Activation::QuickGelu: return kernels::Activation::QuickGelu;
     case spec::Activation::SquaredRelu: return kernels::Activation::SquaredRelu;
+    case spec::Activation::GeluTanh: return kernels::Activation::GeluTanh;
   }
   return kernels::Activation::Silu;
 }

@@ -39,7 +39,7 @@ struct Attention {
   std::optional<Rope> rope;   // nothing: this layer has no rotary positions
 };
 
-enum class Activation { Silu, Gelu, QuickGelu, SquaredRelu };  // Gelu is the erf form
+enum class Activation { Silu, Gelu, QuickGelu, SquaredRelu, GeluTanh };  // Gelu is the erf form
 
 struct Mlp {
   int64_t ffn_size = 0;

@@ -20,7 +20,7 @@ std::string kept_lines(const fs::path& path, int64_t resume_step) {
     const std::string_view line = std::string_view(text).substr(begin, end - begin);
     begin = end + 1;
     const Result<Json> row = parse_json(line, path.string());
-    if (!row.ok() || !row->contains("step") || (*row)["step"].get<int64_t>() > resume_step) continue;
+    if (!row.ok() || !row->contains("step") || !(*row)["step"].is_number() || (*row)["step"].get<int64_t>() > resume_step) continue;
     kept.append(line).push_back('\n');
   }
   return kept;

@@ -48,7 +48,7 @@ Rows read_rows(const fs::path& path) {
   Rows rows;
   for (const std::string& line : split(*text, '\n')) {
     const Result<Json> row = line.empty() ? Result<Json>(Json()) : parse_json(line, path.string());
-    if (!row.ok() || !row->contains("step")) continue;
+    if (!row.ok() || !row->contains("step") || !(*row)["step"].is_number()) continue;
     const double step = (*row)["step"].get<double>();
     for (const auto& [key, value] : row->items()) {
       if (key == "step") continue;
@@ -93,9 +93,10 @@ std::string facts(const Rows& rows, const fs::path& folder) {
     }
   }
   if (rows.last_step.is_object()) {
-    html += fact("steps", format_thousands(rows.last_step["step"].get<int64_t>()));
-    html += fact("tokens", format_count(as_number(rows.last_step["tokens"])));
-    html += fact("last loss", fmt::format("{:.4f}", as_number(rows.last_step["loss"])));
+    const auto number = [&](const char* key) { return as_number(rows.last_step.value(key, Json())); };
+    html += fact("steps", format_thousands(static_cast<int64_t>(number("step"))));
+    html += fact("tokens", format_count(number("tokens")));
+    html += fact("last loss", fmt::format("{:.4f}", number("loss")));
   }
   for (const auto& [key, series] : rows.by_key) {
     if (key.starts_with("val_loss") && !series.y.empty()) html += fact("last " + key, fmt::format("{:.4f}", series.y.back()));

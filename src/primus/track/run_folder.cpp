@@ -101,12 +101,16 @@ Diagnostics check_writable(const RunFolderRequest& request) {
 // What an earlier run left, and whether it is this experiment.
 struct Earlier {
   bool exists = false;
+  bool has_results = false;   // steps or checkpoints; a start that was refused leaves none
   std::vector<std::string> differences;
 };
 
 Earlier look_at_earlier_run(const RunFolderRequest& request) {
   Earlier earlier;
   const fs::path record = request.folder / kIdentityFile;
+  std::error_code code;
+  const auto metrics_bytes = fs::file_size(request.folder / "metrics.jsonl", code);
+  earlier.has_results = (!code && metrics_bytes > 0) || request.newest_checkpoint_step.has_value();
   earlier.exists = fs::exists(record) || fs::exists(request.folder / "metrics.jsonl") || request.newest_checkpoint_step.has_value();
   if (!fs::exists(record)) return earlier;
   const Result<std::string> text = read_text_file(record);
@@ -138,7 +142,7 @@ Result<RunFolderClaim> claim_run_folder(const RunFolderRequest& request) {
   }
   const bool wants_resume = request.resume != Resume::Never && request.newest_checkpoint_step && !request.overwrite;
   if (earlier.exists && !request.overwrite) {
-    if (!earlier.differences.empty() && !(wants_resume && request.resume_was_typed)) {
+    if (!earlier.differences.empty() && earlier.has_results && !(wants_resume && request.resume_was_typed)) {
       return refusal(request, "this folder holds a run of a different experiment", first_lines(earlier.differences), kWaysOut);
     }
     if (request.newest_checkpoint_step && !wants_resume) {

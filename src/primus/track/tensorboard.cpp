@@ -92,8 +92,11 @@ class TensorBoard : public Sink {
     create_folders(folder);
     char host[256] = "host";
     ::gethostname(host, sizeof host - 1);
-    path_ = folder / fmt::format("events.out.tfevents.{:010d}.{}.{}.0", static_cast<int64_t>(now_seconds()), host, ::getpid());
-    file_ = std::fopen(path_.c_str(), "wb");
+    const std::string name = fmt::format("events.out.tfevents.{:010d}.{}.{}", static_cast<int64_t>(now_seconds()), host, ::getpid());
+    for (int number = 0; file_ == nullptr && number < 100; ++number) {   // never into a file that is there
+      path_ = folder / fmt::format("{}.{}", name, number);
+      file_ = std::fopen(path_.c_str(), "wbx");
+    }
     if (file_ == nullptr) throw RunError("cannot create '" + path_.string() + "'");
     write(version_event(now_seconds()));
   }

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "primus/spec/fingerprint.h"
 #include "primus/tensor/runtime.h"
 
 namespace primus::train {
@@ -106,37 +107,13 @@ std::vector<ckpt::NamedShard> shards_of(Trainer& trainer) {
   return shards;
 }
 
-Json model_fingerprint(const spec::Model& model) {
-  Json layers = Json::array();
-  for (const spec::LayerSpec& layer : model.layers) {
-    const spec::Attention& a = layer.attention;
-    layers.push_back({{"heads", a.num_heads},
-                      {"kv_heads", a.num_kv_heads},
-                      {"head_dim", a.head_dim},
-                      {"qkv_bias", a.qkv_bias},
-                      {"out_bias", a.out_bias},
-                      {"rope_base", a.rope ? Json(a.rope->base) : Json(nullptr)},
-                      {"ffn_size", layer.mlp.ffn_size},
-                      {"activation", static_cast<int>(layer.mlp.activation)},
-                      {"gated", layer.mlp.gated},
-                      {"mlp_bias", layer.mlp.bias},
-                      {"layer_norm", layer.input_norm.kind == spec::NormKind::LayerNorm}});
-  }
-  return {{"hidden_size", model.hidden_size},
-          {"vocab_size", model.vocab_size},
-          {"num_layers", model.layers.size()},
-          {"tied_embeddings", model.tied_embeddings},
-          {"learned_positions", model.learned_positions ? Json(model.max_positions) : Json(nullptr)},
-          {"layers", layers}};
-}
-
 ckpt::SaveRequest save_request(Trainer& trainer) {
   hub::CheckpointState state;
   state.step = trainer.state.step;
   state.consumed_samples = trainer.state.consumed_samples;
   state.consumed_tokens = trainer.state.consumed_tokens;
   state.seed = static_cast<uint64_t>(trainer.spec.seed);
-  state.model = model_fingerprint(trainer.spec.model);
+  state.model = spec::model_fingerprint(trainer.spec.model);
   state.layout = {{"data_parallel", trainer.group.size()}};
   state.extra = {{"train_state", to_json(trainer.state)},
                  {"loss_scaler", trainer.loss_scaler.state()},
@@ -203,7 +180,7 @@ void choose_schedule(Trainer& trainer, const Json& saved, const fs::path& checkp
 void restore(Trainer& trainer, const hub::FoundCheckpoint& checkpoint, bool weights_only) {
   const bool with_optimizer = !weights_only && trainer.spec.checkpoint.load_optimizer;
   const ckpt::LoadReport report = value_or_throw(
-      ckpt::load(checkpoint, destinations(trainer, with_optimizer), {.model = model_fingerprint(trainer.spec.model)}));
+      ckpt::load(checkpoint, destinations(trainer, with_optimizer), {.model = spec::model_fingerprint(trainer.spec.model)}));
   for (nn::Parameter* parameter : trainer.model.parameters()) parameter->refresh_compute();
   trainer.data_parallel->gather_updated_rows();
   const hub::CheckpointState& state = checkpoint.manifest.state;

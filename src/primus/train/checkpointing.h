@@ -13,9 +13,6 @@ namespace primus::train {
 // ("optimizer.<state>.<piece>"), by piece, unfused.
 std::vector<ckpt::NamedShard> shards_of(Trainer& trainer);
 
-// What must be equal for weights to fit, readable in the manifest.
-Json model_fingerprint(const spec::Model& model);
-
 ckpt::SaveRequest save_request(Trainer& trainer);
 
 // Restores weights, optimizer state and counters. weights_only: step 0, fresh optimizer ("finetune").

@@ -78,6 +78,7 @@ std::vector<Case> cases() {
       {"OneKeyHead", changed(llama(), [](M&, L& l) { l.attention.num_kv_heads = 1; })},
       {"GatedGeluWithBias", changed(llama(), [](M&, L& l) { l.mlp = {.ffn_size = 41, .activation = spec::Activation::Gelu, .bias = true}; })},
       {"QuickGelu", changed(llama(), [](M&, L& l) { l.mlp = {.ffn_size = 41, .activation = spec::Activation::QuickGelu, .gated = false}; })},
+      {"GeluTanh", changed(gpt2(), [](M&, L& l) { l.mlp.activation = spec::Activation::GeluTanh; })},
       {"SquaredRelu", changed(gpt2(), [](M&, L& l) { l.mlp.activation = spec::Activation::SquaredRelu; })},
       {"GatedSquaredRelu", changed(llama(), [](M&, L& l) { l.mlp.activation = spec::Activation::SquaredRelu; })},
       {"QkvBiasOnly", changed(llama(), [](M&, L& l) { l.attention.qkv_bias = true; })},

@@ -151,6 +151,8 @@ class ReferenceDecoder {
       case spec::Activation::Gelu: return x * 0.5 * (1 + at::erf(x / std::numbers::sqrt2));
       case spec::Activation::QuickGelu: return x * at::sigmoid(1.702 * x);
       case spec::Activation::SquaredRelu: return at::relu(x).square();
+      case spec::Activation::GeluTanh:
+        return x * 0.5 * (1 + at::tanh(std::sqrt(2 / std::numbers::pi) * (x + 0.044715 * x * x * x)));
     }
     return x;
   }

@@ -1,11 +1,12 @@
-// The same steps on 1, 2 and 4 ranks: losses, gradient norms and final weights do not depend on the number of ranks, and at
-// an equal number of ranks neither overlap, nor the distributed optimizer, nor the back end changes one bit.
+// The same steps on 1, 2 and 4 ranks: losses, gradient norms and final weights do not depend on the number of ranks,
+// and at an equal number of ranks neither overlap, nor the distributed optimizer, nor the back end changes one bit.
 #include <cmath>
 #include <fstream>
 
-#include "primus/train/step.h"
 #include "support/ranks.h"
 #include "support/tiny_run.h"
+
+#include "primus/train/step.h"
 
 namespace primus::train {
 namespace {
@@ -20,7 +21,7 @@ struct Options {
   bool tied = false;
   int64_t micro_batch_size = 1;
   spec::LossNormalisation loss = spec::LossNormalisation::MicroBatchMean;
-  int64_t bucket_elements = 3000;                       // many buckets
+  int64_t bucket_elements = 3000;  // many buckets
   spec::Dtype grad_reduce = spec::Dtype::Float32;
   double loss_tolerance = 1e-6, norm_tolerance = 1e-5;  // relative, against one rank; unused with deterministic
   double weight_tolerance = 2e-5;                       // absolute
@@ -35,11 +36,13 @@ struct Variant {
 
 struct Outcome {
   std::vector<double> losses, norms;
-  std::vector<double> weights;   // masters, then compute copies, of all parameters
+  std::vector<double> weights;  // masters, then compute copies, of all parameters
 };
 
 // gtest prints this instead of bytes.
-void PrintTo(const Options& options, std::ostream* out) { *out << options.name; }
+void PrintTo(const Options& options, std::ostream* out) {
+  *out << options.name;
+}
 
 spec::RunSpec run_spec(const Options& options, const Variant& variant) {
   spec::RunSpec run = test::tiny_run();
@@ -80,11 +83,14 @@ void train(const Options& options, const Variant& variant, const dist::Endpoint&
   const std::unique_ptr<dist::Group> group = dist::connect(endpoint);
   Logger log({.console_level = LogLevel::Off});
   Trainer trainer(run_spec(options, variant), *group, log, {});
-  auto dataset = std::make_shared<test::CountingData>(64, trainer.spec.data.sequence_length, trainer.spec.model.vocab_size);
+  auto dataset =
+      std::make_shared<test::CountingData>(64, trainer.spec.data.sequence_length, trainer.spec.model.vocab_size);
   auto order = std::make_shared<const data::SampleOrder>(
       value_or_throw(data::SampleOrder::make(dataset->size(), {.order = spec::LoaderOrder::Single})));
   data::BatchLoader loader(dataset, order,
-                           {.micro_batch_size = options.micro_batch_size, .rank = group->rank(), .num_ranks = group->size(),
+                           {.micro_batch_size = options.micro_batch_size,
+                            .rank = group->rank(),
+                            .num_ranks = group->size(),
                             .queue_depth = 0},
                            0);
   const at::Tensor first_weights = trainer.model.parameters().front()->compute.clone();
@@ -95,7 +101,8 @@ void train(const Options& options, const Variant& variant, const dist::Endpoint&
   }
   // The updates are in the comparison: every embedding that was read has moved by more than any tolerance.
   EXPECT_GT((trainer.model.parameters().front()->compute - first_weights).abs().max().item<double>(), 5e-3);
-  for (const nn::Parameter* parameter : trainer.model.parameters()) append(whole_master(trainer, *parameter), outcome.weights);
+  for (const nn::Parameter* parameter : trainer.model.parameters())
+    append(whole_master(trainer, *parameter), outcome.weights);
   for (const nn::Parameter* parameter : trainer.model.parameters()) append(parameter->compute, outcome.weights);
 }
 
@@ -140,7 +147,8 @@ void expect_close(const Outcome& actual, const Outcome& expected, const Options&
   EXPECT_LE(largest_relative(actual.norms, expected.norms), options.norm_tolerance) << what;
   ASSERT_EQ(actual.weights.size(), expected.weights.size()) << what;
   double largest = 0;
-  for (size_t i = 0; i < expected.weights.size(); ++i) largest = std::max(largest, std::abs(actual.weights[i] - expected.weights[i]));
+  for (size_t i = 0; i < expected.weights.size(); ++i)
+    largest = std::max(largest, std::abs(actual.weights[i] - expected.weights[i]));
   EXPECT_LE(largest, options.weight_tolerance) << what << ": weights";
 }
 
@@ -160,7 +168,8 @@ Outcome outcome_of(const Options& options, const Variant& variant, int num_ranks
   const Outcome first = read(base + "0");
   EXPECT_EQ(first.losses.size(), static_cast<size_t>(kNumSteps));
   for (int rank = 0; rank < num_ranks; ++rank) {
-    if (rank > 0) expect_equal_bits(read(base + std::to_string(rank)), first, "rank " + std::to_string(rank) + " against rank 0");
+    if (rank > 0)
+      expect_equal_bits(read(base + std::to_string(rank)), first, "rank " + std::to_string(rank) + " against rank 0");
     std::remove((base + std::to_string(rank)).c_str());
   }
   return first;
@@ -179,7 +188,8 @@ TEST_P(DataParallel, GivesTheSameTrainingOnAnyNumberOfRanks) {
     } else {
       expect_close(plain, one, options, ranks + " against 1");
     }
-    std::vector<Variant> variants = {{.name = "overlap", .overlap = true}, {.name = "sharded", .shard = true},
+    std::vector<Variant> variants = {{.name = "overlap", .overlap = true},
+                                     {.name = "sharded", .shard = true},
                                      {.name = "overlap and sharded", .overlap = true, .shard = true}};
     if (num_ranks == 2) variants.push_back({.name = "over Gloo", .overlap = true, .backend = dist::Backend::Gloo});
     for (const Variant& variant : variants) {
@@ -191,19 +201,31 @@ TEST_P(DataParallel, GivesTheSameTrainingOnAnyNumberOfRanks) {
 constexpr auto kBFloat16 = spec::Dtype::BFloat16;
 constexpr auto kPerToken = spec::LossNormalisation::GlobalTokenMean;
 
-// bf16: one rounding of a weight that falls the other way moves a loss by about 1e-3 of itself.
+// Measured: fp32 losses 5e-8, norms 1e-6, weights 8e-6. bf16 with sums in fp32: norms 7e-11, weights 6e-8, but one
+// rounding of a weight that falls the other way would be 8e-3. Gradients summed in bf16: losses 1.3e-4, norms 1.5e-3,
+// weights 7.4e-3.
 INSTANTIATE_TEST_SUITE_P(
     Options, DataParallel,
-    ::testing::Values(Options{.name = "Fp32"},
-                      Options{.name = "Fp32TiedPerTokenMicro2", .tied = true, .micro_batch_size = 2, .loss = kPerToken},
-                      Options{.name = "Fp32OneBucket", .tied = true, .bucket_elements = 1'000'000},
-                      Options{.name = "Fp32Deterministic", .deterministic = true, .loss = kPerToken},
-                      Options{.name = "Fp32DeterministicTiedMicro2", .deterministic = true, .tied = true, .micro_batch_size = 2},
-                      Options{.name = "Bf16PerToken", .compute = kBFloat16, .loss = kPerToken, .loss_tolerance = 2e-3,
-                              .norm_tolerance = 2e-2, .weight_tolerance = 2e-2},
-                      Options{.name = "Bf16DeterministicTied", .compute = kBFloat16, .deterministic = true, .tied = true},
-                      Options{.name = "Bf16ReducedInBf16Micro2", .compute = kBFloat16, .micro_batch_size = 2, .grad_reduce = kBFloat16,
-                              .loss_tolerance = 5e-3, .norm_tolerance = 3e-2, .weight_tolerance = 3e-2}),
+    ::testing::Values(
+        Options{.name = "Fp32"},
+        Options{.name = "Fp32TiedPerTokenMicro2", .tied = true, .micro_batch_size = 2, .loss = kPerToken},
+        Options{.name = "Fp32OneBucket", .tied = true, .bucket_elements = 1'000'000},
+        Options{.name = "Fp32Deterministic", .deterministic = true, .loss = kPerToken},
+        Options{.name = "Fp32DeterministicTiedMicro2", .deterministic = true, .tied = true, .micro_batch_size = 2},
+        Options{.name = "Bf16PerToken",
+                .compute = kBFloat16,
+                .loss = kPerToken,
+                .loss_tolerance = 1e-4,
+                .norm_tolerance = 1e-3,
+                .weight_tolerance = 8e-3},
+        Options{.name = "Bf16DeterministicTied", .compute = kBFloat16, .deterministic = true, .tied = true},
+        Options{.name = "Bf16ReducedInBf16Micro2",
+                .compute = kBFloat16,
+                .micro_batch_size = 2,
+                .grad_reduce = kBFloat16,
+                .loss_tolerance = 1e-3,
+                .norm_tolerance = 1e-2,
+                .weight_tolerance = 2e-2}),
     [](const auto& info) { return info.param.name; });
 
 }  // namespace

@@ -68,6 +68,14 @@ TEST(Activation, IsAccurateOverTheWholeRange) {
   }
 }
 
+// Far below zero silu is x e^x: its relative error shows that of the exponential.
+TEST(Activation, SiluKeepsItsRelativeAccuracyInTheLowerTail) {
+  const at::Tensor x = at::linspace(-87, -20, 300007, at::kDouble).to(at::kFloat);
+  const at::Tensor y = activation_forward(Activation::Silu, x, {}).to(at::kDouble);
+  const at::Tensor exact = reference::activation_forward(Activation::Silu, x.to(at::kDouble), {});
+  EXPECT_LT((y / exact - 1).abs().max().item<double>(), 4e-7);
+}
+
 TEST(Activation, KeepsLargeValuesFiniteAndNanVisible) {
   const float inf = std::numeric_limits<float>::infinity();
   const at::Tensor x = at::tensor({-1e30F, -200.0F, 200.0F, inf, std::numeric_limits<float>::quiet_NaN()});

@@ -92,11 +92,6 @@ TEST_F(AppTest, DirectTakesItsOwnOptionsInFrontOfTheCommand) {
   EXPECT_THAT(refusal({"direct", "--"}), HasSubstr("no command"));
 }
 
-TEST_F(AppTest, EngineCommandsNeedTheEngine) {
-  EXPECT_THROW(run({"model", "params"}), MissingPartError);
-  EXPECT_THROW(run({"checkpoint", "reshard"}), MissingPartError);
-}
-
 TEST_F(AppTest, DoctorSaysWhatToDoAboutWhatIsMissing) {
   EXPECT_EQ(run({"doctor", "--format", "json"}), ExitCode::MissingPart);
   const Json report = value_or_throw(parse_json(out_.str(), "doctor"));

@@ -9,7 +9,6 @@
 
 #include "primus/config/diff.h"
 #include "primus/config/explain.h"
-#include "primus/config/secret.h"
 
 namespace primus::config {
 namespace {
@@ -110,18 +109,6 @@ TEST_F(Dump, MasksSecretsEverywhere) {
   EXPECT_THAT(all, Not(HasSubstr("77123")));
   EXPECT_THAT(dump_yaml(*loaded), HasSubstr("hf_token: \"***\""));
   EXPECT_EQ(loaded->modules[0].params.find("hf_token")->as_string(), "s3cr3t-value");
-}
-
-TEST(SecretKey, TellsSecretsFromTrainingWords) {
-  for (const char* key :
-       {"hf_token", "HF_TOKEN", "wandb_key", "db_password", "hf_access_token", "api_key", "client_secret"}) {
-    EXPECT_TRUE(is_secret_key(key)) << key;
-  }
-  for (const char* key :
-       {"moe_token_dispatcher_type", "moe_token_drop_policy", "tiktoken_pattern", "calculate_per_token_loss",
-        "tokenizer_model", "num_nodes_env_key", "eod_token", "bos_token", "max_tokens_to_oom", "lr"}) {
-    EXPECT_FALSE(is_secret_key(key)) << key;
-  }
 }
 
 using Explain = PresetTree;

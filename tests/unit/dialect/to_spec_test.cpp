@@ -49,6 +49,17 @@ TEST(ToSpec, FillsTheArchitectureLayerByLayer) {
   EXPECT_DOUBLE_EQ(run.model.init.residual_output_std, 0.013 / std::sqrt(6.0));
 }
 
+TEST(ToSpec, TakesTheTanhFormOfGeluOnlyWhereUpstreamFusesItWithTheBias) {
+  const auto activation = [](const std::string& keys) {
+    const std::string bare = without(without(without(little(), "swiglu"), "add_bias_linear"), "bias_gelu_fusion");
+    return translate(bare + keys).model.layers[0].mlp.activation;
+  };
+  EXPECT_EQ(activation("add_bias_linear: true\n"), spec::Activation::GeluTanh);
+  EXPECT_EQ(activation("add_bias_linear: true\nbias_gelu_fusion: false\n"), spec::Activation::Gelu);
+  EXPECT_EQ(activation("add_bias_linear: false\n"), spec::Activation::Gelu);
+  EXPECT_EQ(activation("add_bias_linear: true\nsquared_relu: true\n"), spec::Activation::SquaredRelu);
+}
+
 TEST(ToSpec, TakesMegatronsOwnDefaultsWhereNothingIsSaid) {
   std::string bare = little();
   for (const char* key : {"swiglu", "add_bias_linear", "position_embedding_type", "normalization", "hidden_dropout",
@@ -56,7 +67,7 @@ TEST(ToSpec, TakesMegatronsOwnDefaultsWhereNothingIsSaid) {
     bare = without(bare, key);
   const auto run = translate(bare);
   const spec::LayerSpec& layer = run.model.layers[0];
-  EXPECT_EQ(layer.mlp.activation, spec::Activation::Gelu);
+  EXPECT_EQ(layer.mlp.activation, spec::Activation::GeluTanh);
   EXPECT_FALSE(layer.mlp.gated);
   EXPECT_EQ(layer.mlp.ffn_size, 4 * 96);
   EXPECT_TRUE(layer.mlp.bias && layer.attention.qkv_bias && layer.attention.out_bias);

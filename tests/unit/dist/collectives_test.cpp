@@ -2,9 +2,10 @@
 #include <cmath>
 #include <map>
 
+#include "support/ranks.h"
+
 #include "primus/dist/tree_reduce.h"
 #include "primus/tensor/prelude.h"
-#include "support/ranks.h"
 
 namespace primus::dist {
 namespace {
@@ -21,15 +22,14 @@ class Collectives : public ::testing::TestWithParam<Case> {
  protected:
   static void run(const std::function<void(Group&)>& body) {
     const auto [num_ranks, backend] = GetParam();
-    expect_all_good(run_ranks(
-        num_ranks,
-        [&](const Endpoint& endpoint) {
-          at::set_num_threads(1);
-          const std::unique_ptr<Group> group = connect(endpoint);
-          body(*group);
-          return 0;
-        },
-        {.backend = backend}));
+    expect_all_good(run_ranks(num_ranks,
+                              [&](const Endpoint& endpoint) {
+                                at::set_num_threads(1);
+                                const std::unique_ptr<Group> group = connect(endpoint);
+                                body(*group);
+                                return 0;
+                              },
+                              {.backend = backend}));
   }
 };
 
@@ -113,7 +113,9 @@ TEST_P(Collectives, GatherPartsOfDifferentSizes) {
 TEST_P(Collectives, GatherTextsOfAnyLength) {
   run([](Group& group) {
     for (const size_t base : {0, 1, 5, 1'200'000}) {
-      const auto text = [&](int rank) { return std::string(base * static_cast<size_t>(rank), static_cast<char>('a' + rank)); };
+      const auto text = [&](int rank) {
+        return std::string(base * static_cast<size_t>(rank), static_cast<char>('a' + rank));
+      };
       const std::vector<std::string> all = group.all_gather_text(text(group.rank()));
       ASSERT_EQ(all.size(), static_cast<size_t>(group.size()));
       for (int rank = 0; rank < group.size(); ++rank) EXPECT_EQ(all[static_cast<size_t>(rank)], text(rank));

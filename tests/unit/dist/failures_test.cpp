@@ -1,10 +1,10 @@
 // What happens when a rank dies, hangs, leaves or does something else.
+#include <filesystem>
 #include <gmock/gmock.h>
 
-#include <filesystem>
+#include "support/ranks.h"
 
 #include "primus/tensor/prelude.h"
-#include "support/ranks.h"
 
 namespace primus::dist {
 namespace {
@@ -22,7 +22,9 @@ class Failures : public ::testing::TestWithParam<Backend> {
   }
 };
 
-void sleep_seconds(double seconds) { std::this_thread::sleep_for(std::chrono::duration<double>(seconds)); }
+void sleep_seconds(double seconds) {
+  std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
+}
 
 TEST_P(Failures, DifferentOperationsNameBothSides) {
   const auto results = run_ranks(
@@ -39,7 +41,8 @@ TEST_P(Failures, DifferentOperationsNameBothSides) {
     EXPECT_EQ(result.exit_code, 98);
     if (result.output.find("rank 1 in all_reduce_sum Float [41]") == std::string::npos) continue;
     ++num_reports;
-    EXPECT_THAT(result.output, AllOf(HasSubstr("different operations"), HasSubstr("all_reduce_sum Float [40]"), HasSubstr("group world")));
+    EXPECT_THAT(result.output, AllOf(HasSubstr("different operations"), HasSubstr("all_reduce_sum Float [40]"),
+                                     HasSubstr("group world")));
   }
   EXPECT_GE(num_reports, 1);
 }
@@ -59,8 +62,9 @@ TEST_P(Failures, AKilledRankEndsAWaitThatNamesIt) {
   EXPECT_EQ(results[1].signal, SIGKILL);
   for (const size_t rank : {0, 2}) {
     EXPECT_EQ(results[rank].exit_code, 98) << results[rank].output;
-    EXPECT_THAT(results[rank].output, AllOf(HasSubstr("lost peer rank"), HasSubstr("all_reduce_max Float [7] of group world"),
-                                            HasSubstr("step 17")));
+    EXPECT_THAT(
+        results[rank].output,
+        AllOf(HasSubstr("lost peer rank"), HasSubstr("all_reduce_max Float [7] of group world"), HasSubstr("step 17")));
   }
   EXPECT_THAT(results[0].output + results[2].output, HasSubstr("lost peer rank 1"));
 }
@@ -98,8 +102,9 @@ TEST_P(Failures, AStoppedRankEndsTheOthersWithinTheHeartbeatLimit) {
       base(1.0), 40);
   EXPECT_TRUE(results[1].was_stopped);
   EXPECT_EQ(results[0].exit_code, 1) << results[0].output;
-  EXPECT_THAT(results[0].output, AllOf(HasSubstr("rank 1 is stuck: no heartbeat"), HasSubstr("step 5"),
-                                       HasSubstr("group world, rank 0: step 5, in all_reduce_sum Float [9] (operation")));
+  EXPECT_THAT(results[0].output,
+              AllOf(HasSubstr("rank 1 is stuck: no heartbeat"), HasSubstr("step 5"),
+                    HasSubstr("group world, rank 0: step 5, in all_reduce_sum Float [9] (operation")));
 }
 
 TEST_P(Failures, AStoppedRank0EndsTheOthersToo) {
@@ -152,8 +157,9 @@ TEST_P(Failures, AnOperationThatWaitsTooLongNamesWhoIsMissing) {
     EXPECT_THAT(results[rank].exit_code, AnyOf(1, 98)) << results[rank].output;
     if (results[rank].output.find("distributed_timeout_minutes") == std::string::npos) continue;
     ++num_reports;
-    EXPECT_THAT(results[rank].output, AllOf(HasSubstr("all_reduce_sum Float [9] has waited"),
-                                            HasSubstr("not there: rank 2 (step 3, computing since barrier"), HasSubstr("(operation ")));
+    EXPECT_THAT(results[rank].output,
+                AllOf(HasSubstr("all_reduce_sum Float [9] has waited"),
+                      HasSubstr("not there: rank 2 (step 3, computing since barrier"), HasSubstr("(operation ")));
   }
   EXPECT_GE(num_reports, 1);
 }
@@ -255,16 +261,15 @@ TEST(Connect, RanksOnSeveralMachinesTalkOverTheNetwork) {
 TEST(Connect, APortThatIsTakenIsSaidByRank0) {
   test::HeldPort other;
   other.listen();
-  const auto results = run_ranks(
-      1,
-      [&](const Endpoint& endpoint) {
-        Endpoint own = endpoint;
-        own.world_size = own.local_world_size = 2;
-        own.master_port = other.port();
-        connect(own);
-        return 0;
-      },
-      {.startup_seconds = 2});
+  const auto results = run_ranks(1,
+                                 [&](const Endpoint& endpoint) {
+                                   Endpoint own = endpoint;
+                                   own.world_size = own.local_world_size = 2;
+                                   own.master_port = other.port();
+                                   connect(own);
+                                   return 0;
+                                 },
+                                 {.startup_seconds = 2});
   EXPECT_EQ(results[0].exit_code, 98);
   EXPECT_THAT(results[0].output, AllOf(HasSubstr("rank 0 cannot listen on port"), HasSubstr("MASTER_PORT")));
 }

@@ -1,12 +1,11 @@
 #include "primus/dist/tree_reduce.h"
 
-#include <gtest/gtest.h>
-
 #include <cmath>
+#include <gtest/gtest.h>
 #include <limits>
 
-#include "primus/dist/transport.h"
 #include "primus/dist/network_address.h"
+#include "primus/dist/transport.h"
 #include "primus/tensor/prelude.h"
 
 namespace primus::dist {
@@ -16,7 +15,8 @@ template <typename T>
 std::vector<T> values(size_t rank, size_t n) {
   std::vector<T> result(n);
   for (size_t i = 0; i < n; ++i) {
-    result[i] = static_cast<T>(std::sin(static_cast<double>(i * 31 + rank * 7 + 1)) * std::pow(10.0, static_cast<double>((i + rank) % 4)));
+    result[i] = static_cast<T>(std::sin(static_cast<double>(i * 31 + rank * 7 + 1)) *
+                               std::pow(10.0, static_cast<double>((i + rank) % 4)));
   }
   return result;
 }
@@ -47,7 +47,8 @@ void expect_tree(ElementType type) {
       // Into the last input: the output may be one of them.
       auto* const output = reinterpret_cast<std::byte*>(inputs.back().data());
       tree_reduce(Reduction::Sum, type, pointers, output, static_cast<int64_t>(n));
-      ASSERT_EQ(std::memcmp(inputs.back().data(), expected.data(), n * sizeof(T)), 0) << num_ranks << " ranks, " << n << " elements";
+      ASSERT_EQ(std::memcmp(inputs.back().data(), expected.data(), n * sizeof(T)), 0)
+          << num_ranks << " ranks, " << n << " elements";
     }
   }
 }
@@ -98,12 +99,16 @@ TEST(TreeReduce, OneNanMakesTheMaximumNan) {
 
 TEST(RankStatus, SaysWhereARankIs) {
   EXPECT_EQ(describe({}), "before the first step, no operation yet");
-  EXPECT_EQ(describe({.step = 12, .sequence = 40, .waiting = true, .operation = "barrier"}), "step 12, in barrier (operation 40)");
-  EXPECT_EQ(describe({.step = 12, .sequence = 40, .operation = "barrier"}), "step 12, computing since barrier (operation 40)");
+  EXPECT_EQ(describe({.step = 12, .sequence = 40, .waiting = true, .operation = "barrier"}),
+            "step 12, in barrier (operation 40)");
+  EXPECT_EQ(describe({.step = 12, .sequence = 40, .operation = "barrier"}),
+            "step 12, computing since barrier (operation 40)");
   EXPECT_EQ(describe({.step = 3, .sequence = 9, .left = true}), "step 3, it has left");
 }
 
-TEST(NetworkAddress, IsTheLoopbackForALoopbackMaster) { EXPECT_EQ(own_address("127.0.0.1"), "127.0.0.1"); }
+TEST(NetworkAddress, IsTheLoopbackForALoopbackMaster) {
+  EXPECT_EQ(own_address("127.0.0.1"), "127.0.0.1");
+}
 
 }  // namespace
 }  // namespace primus::dist
