@@ -82,6 +82,7 @@ refused "tokens that are missing" 'bad/train' -- "train_data_path=$work/bad/trai
 cp "$work/data/train.bin" "$work/bad"
 printf '\372\372' | dd of="$work/bad/train.bin" conv=notrunc status=none
 refused "ids beyond the vocabulary" 'bad/train' vocabulary -- "train_data_path=$work/bad/train" prepare_data=None
+refused "a tokenizer larger than the vocabulary" vocab_size 65 40 -- vocab_size=40
 refused "a missing tokenizer" nowhere.json -- tokenizer_model=nowhere.json
 
 # --- the workspace (root may write everywhere, so it is a file that stands in the way)

@@ -1,3 +1,4 @@
+#include <cstdlib>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -31,9 +32,9 @@ c10::intrusive_ptr<c10d::TCPStore> open_store(const Endpoint& endpoint) {
   options.numWorkers = static_cast<size_t>(endpoint.world_size);
   options.waitWorkers = false;  // so that the missing ones can be named
   options.timeout = milliseconds(endpoint.startup_seconds);
-  // The libuv server looks up the name of every client, on its only thread: where no name server answers, each connection
-  // would stop it for 5 s or more.
-  options.useLibUV = false;
+  // c10d looks up the name of every address that it connects to or accepts, on the server's only thread. Where the name
+  // server does not answer, that would stop all ranks for 5 s or more each time.
+  ::setenv("RES_OPTIONS", "timeout:1 attempts:2", /*overwrite=*/0);
   try {
     return c10::make_intrusive<c10d::TCPStore>(endpoint.master_address, options);
   } catch (const std::exception& error) {

@@ -84,6 +84,8 @@ inline void fill_keep_scale(const AttentionDropout& dropout, int64_t b, int64_t 
                             int64_t first_key, int64_t keys, float* factors) {
   const float survivor = static_cast<float>(1.0 / (1.0 - dropout.p));
   uint8_t keep[tile::kKeys];
+  // Backward multiplies the padding of a tile too, and garbage times zero need not be zero.
+  std::fill_n(factors, tile::kKeys * tile::kQueries, 0.0f);
   for (int64_t q = 0; q < queries; ++q) {
     dropout.keep(dropout.context, b, h, first_query + q, first_key, keys, keep);
     for (int64_t key = 0; key < keys; ++key) factors[key * tile::kQueries + q] = keep[key] ? survivor : 0.0f;

@@ -185,6 +185,18 @@ TEST(Attention, DropoutUsesTheSameMaskForwardAndBackward) {
   expect_matches_reference({}, Inputs(c, at::kBFloat16), options, 6e-3, "bf16 dropout");
 }
 
+TEST(Attention, DropoutKeepsThePaddingOfATileOutOfTheGradients) {
+  const uint64_t seed = 5;
+  AttentionOptions options;
+  options.dropout = {0.3, &keep_by_hash, &seed};
+  for (int round = 0; round < 4; ++round) {
+    // Leaves NaN where the next workspace will be taken from.
+    for (const int64_t size : {1 << 10, 1 << 14, 1 << 18}) at::full({size}, std::nanf(""), at::kFloat);
+    const Case c{1, 37 + round, 37 + round, 2, 1, 16};
+    expect_matches_reference({}, Inputs(c, at::kFloat), options, 2e-6, name(c));
+  }
+}
+
 TEST(Attention, QueriesThatContinueACacheSeeAllEarlierKeys) {
   AttentionOptions options;
   options.softmax_scale = 0.31;

@@ -12,7 +12,7 @@ TEST(PortableKernels, PassTheSameTests) {
   const std::string command = "PRIMUS_PORTABLE_KERNELS=1 '" + self +
                               "' --gtest_brief=1 "
                               "--gtest_filter='*Norm*:Activation*:Rope*:Embedding*:Cast*:AdamW*:Sgd*:Philox*:Dropout*:"
-                              "ColumnSum*:*CrossEntropy*:Attention*'";
+                              "ColumnSum*:*CrossEntropy*'";
   EXPECT_EQ(std::system(command.c_str()), 0);
 }
 

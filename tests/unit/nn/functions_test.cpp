@@ -1,0 +1,123 @@
+// Ops on their own: what the gradient tests of the whole decoder (tests/gradcheck/models) cannot see.
+#include <gtest/gtest.h>
+
+#include "primus/base/check.h"
+#include "primus/nn/functions.h"
+
+namespace primus::nn {
+namespace {
+
+class Functions : public testing::Test {
+ protected:
+  Functions() {
+    context_.routes = &routes_;
+    context_.training = true;
+    context_.seed = 5;
+    context_.step = 2;
+    context_.sample_index = at::tensor({3, 8}, at::kLong);
+    at::manual_seed(1);
+  }
+  static Parameter& ready(Parameter& parameter) {
+    parameter.initialise(1, spec::Dtype::Float32);
+    parameter.main_grad = at::zeros(parameter.shape());
+    return parameter;
+  }
+
+  Routes routes_;
+  Context context_;
+};
+
+TEST_F(Functions, LinearWritesWeightGradientsItselfAndCountsThem) {
+  Parameter weight("a.weight", {4, 3}, InitKind::Normal, 1), bias("a.bias", {4}, InitKind::Ones);
+  int counted = 0;
+  for (Parameter* parameter : {&weight, &bias}) ready(*parameter).on_gradient = [&](Parameter&) { ++counted; };
+  const at::Tensor x = at::randn({2, 5, 3}).requires_grad_(true);
+  const at::Tensor dy = at::randn({2, 5, 4});
+  linear(x, weight, &bias, context_).backward(dy);
+  EXPECT_EQ(counted, 2);
+  EXPECT_FALSE(weight.compute.grad().defined());
+  EXPECT_TRUE(at::allclose(weight.main_grad, dy.reshape({-1, 4}).t().matmul(x.detach().reshape({-1, 3})), 1e-5, 1e-6));
+  EXPECT_TRUE(at::allclose(bias.main_grad, dy.sum({0, 1}), 1e-5, 1e-6));
+  EXPECT_TRUE(at::allclose(x.grad(), dy.matmul(weight.master), 1e-5, 1e-6));
+}
+
+TEST_F(Functions, NormHandsTheResidualOnWithItsGradient) {
+  Parameter gain("n.weight", {6}, InitKind::Ones);
+  ready(gain);
+  const spec::Norm kind;
+  const at::Tensor x = at::randn({2, 3, 6}).requires_grad_(true);
+  const at::Tensor d_sum = at::randn({2, 3, 6}), dy = at::randn({2, 3, 6});
+  const auto gradient = [&](const at::Tensor& of_sum, const at::Tensor& of_y) {
+    x.mutable_grad() = at::Tensor();
+    auto [sum, y] = norm(x, gain, nullptr, kind);
+    (sum * of_sum + y * of_y).sum().backward();
+    return x.grad().clone();
+  };
+  const at::Tensor zero = at::zeros({2, 3, 6});
+  EXPECT_TRUE(at::allclose(gradient(d_sum, dy), gradient(zero, dy) + d_sum, 1e-5, 1e-6));
+  EXPECT_TRUE(at::allclose(gradient(d_sum, zero), d_sum, 1e-5, 1e-6));
+}
+
+TEST_F(Functions, AddNormReadsTheRoundedSum) {
+  Parameter gain("n.weight", {6}, InitKind::Ones);
+  gain.initialise(1, spec::Dtype::BFloat16);
+  gain.main_grad = at::zeros({6});
+  const at::Tensor residual = at::randn({2, 3, 6}).to(at::kBFloat16), branch = at::randn({2, 3, 6}).to(at::kBFloat16);
+  const spec::Norm kind;
+  const auto [sum, y] = add_norm(residual, branch, gain, nullptr, kind);
+  EXPECT_TRUE(at::equal(sum, residual + branch));
+  EXPECT_TRUE(at::equal(y, norm(sum, gain, nullptr, kind).second));
+}
+
+TEST_F(Functions, DropoutDependsOnSampleAndStepAndNameButNotOnTheBatch) {
+  const at::Tensor x = at::ones({2, 7, 12});
+  const at::Tensor both = dropout(x, 0.5, "here", context_);
+  Context second = context_;
+  second.sample_index = at::tensor({8}, at::kLong);
+  EXPECT_TRUE(at::equal(dropout(x.narrow(0, 1, 1), 0.5, "here", second), both.narrow(0, 1, 1)));
+  EXPECT_FALSE(at::equal(dropout(x, 0.5, "there", context_), both));
+  second = context_;
+  second.step = 3;
+  EXPECT_FALSE(at::equal(dropout(x, 0.5, "here", second), both));
+  EXPECT_FALSE(at::equal(both[0], both[1]));
+  EXPECT_EQ(((both == 0).logical_or(both == 2)).all().item<bool>(), true);
+}
+
+TEST_F(Functions, DropoutRestsInEvaluation) {
+  const at::Tensor x = at::ones({2, 7, 12});
+  EXPECT_TRUE(dropout(x, 0, "here", context_).is_same(x));
+  context_.training = false;
+  EXPECT_TRUE(dropout(x, 0.5, "here", context_).is_same(x));
+}
+
+TEST_F(Functions, DropoutWithoutSamplesIsAMistakeOfOurs) {
+  context_.sample_index = at::Tensor();
+  EXPECT_THROW(dropout(at::ones({2, 7, 12}), 0.5, "here", context_), InternalError);
+}
+
+TEST_F(Functions, HeadLossMustBeTheRootOfTheBackwardPass) {
+  Parameter head("head.weight", {9, 6}, InitKind::Normal, 1);
+  ready(head);
+  const at::Tensor x = at::randn({2, 3, 6}).requires_grad_(true);
+  const at::Tensor labels = at::randint(9, {2, 3}, at::kLong);
+  at::Tensor token_loss;
+  const at::Tensor loss = head_loss(x, head, labels, at::ones({2, 3}), token_loss, context_);
+  EXPECT_THROW((loss * 2).backward(), InternalError);
+}
+
+TEST_F(Functions, RecomputeRunsItsSegmentAgainAndKeepsOnlyItsInput) {
+  int runs = 0;
+  const Segment segment = [&](const at::Tensor& x) {
+    ++runs;
+    return x.sin() * x;
+  };
+  const at::Tensor x = at::randn({2, 3, 6}).requires_grad_(true);
+  const at::Tensor y = recompute(segment, x);
+  EXPECT_EQ(runs, 1);
+  y.sum().backward();
+  EXPECT_EQ(runs, 2);
+  EXPECT_TRUE(at::allclose(x.grad(), x.detach().sin() + x.detach() * x.detach().cos(), 1e-5, 1e-6));
+}
+
+}  // namespace
+}  // namespace primus::nn
