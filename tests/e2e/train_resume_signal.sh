@@ -1,8 +1,7 @@
 # Ctrl-C and SIGTERM save and end with 128 + n; the same command goes on, to the very same losses.
 . "$(dirname "$0")/lib_train.sh"
-unset OMP_NUM_THREADS
-steps=60
-length=(train_iters=$steps save_interval=1000 eval_interval=30)
+steps=150
+length=(train_iters=$steps save_interval=1000 eval_interval=50)
 
 train whole "${length[@]}"
 expect 0 $? "the uninterrupted run"
