@@ -2,6 +2,15 @@
 # Layers.cmake allows. primus_tests(KIND): one executable a folder tests/KIND/<room>, one ctest entry each, label KIND.
 include(${CMAKE_CURRENT_LIST_DIR}/Layers.cmake)
 
+# primus_prelude(TARGET HEADER LIBS...): the owner of a precompiled header. There is one for each set of flags: sources
+# without libtorch, their tests, sources with libtorch (Torch.cmake).
+function(primus_prelude target header)
+  add_library(${target} OBJECT ${PROJECT_SOURCE_DIR}/src/primus/base/prelude/prelude.cpp)
+  target_link_libraries(${target} PUBLIC primus_options ${ARGN})
+  target_include_directories(${target} PUBLIC ${PROJECT_SOURCE_DIR}/src)
+  target_precompile_headers(${target} PUBLIC ${header})
+endfunction()
+
 function(primus_room name)
   cmake_parse_arguments(ARG "" "" "LIBS" ${ARGN})
   file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/primus/${name}/*.cpp)
@@ -18,6 +27,8 @@ function(primus_room name)
   endforeach()
   if(name IN_LIST PRIMUS_TORCH_ROOMS)
     primus_use_torch(primus_${name})
+  else()
+    target_precompile_headers(primus_${name} REUSE_FROM primus_light_prelude)
   endif()
 endfunction()
 
@@ -26,11 +37,6 @@ function(primus_use_torch target)
   target_link_libraries(${target} PUBLIC Torch::cpu)
   target_include_directories(${target} BEFORE PUBLIC ${PROJECT_BINARY_DIR}/fmt_first)
   target_precompile_headers(${target} REUSE_FROM primus_prelude)
-  get_target_property(type ${target} TYPE)
-  if(type STREQUAL "EXECUTABLE")  # libraries are compiled with -fPIC, programs with -fPIE: the header knows only one
-    set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
-    target_compile_options(${target} PRIVATE -fPIC)
-  endif()
 endfunction()
 
 function(primus_tests kind)
@@ -48,6 +54,8 @@ function(primus_tests kind)
     if(room IN_LIST PRIMUS_TORCH_ROOMS)
       primus_use_torch(${target})
       target_link_libraries(${target} PRIVATE primus_mkl_switch)
+    else()
+      target_precompile_headers(${target} REUSE_FROM primus_test_prelude)
     endif()
     add_test(NAME ${kind}.${room} COMMAND ${target} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
     set_tests_properties(${kind}.${room} PROPERTIES LABELS ${kind} TIMEOUT 600)

@@ -20,6 +20,7 @@ def load(path):
     if os.path.exists(os.path.join(path, "encoder.json")):
         tokenizer = Tokenizer(models.BPE.from_file(os.path.join(path, "encoder.json"), os.path.join(path, "vocab.bpe")))
         tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+        tokenizer.add_special_tokens(["<|endoftext|>"])  # its spelling in a text is its id, as in ours
         return tokenizer
     return Tokenizer.from_file(os.path.join(path, "tokenizer.json") if os.path.isdir(path) else path)
 

@@ -1,7 +1,9 @@
+#!/usr/bin/env bash
 # Runs every command that README.md and docs/ print in a ```sh block, in a copy of the repository's look: the same folders, but
 # ./primus-cli is the program under test. Training is cut to a few steps unless PRIMUS_TEST_FULL=1.
 #   ```sh          each line is run and must end with 0, or with N where it says "# exit code N"
 #   ```sh no-run   is allowed only for the commands listed below, each with its reason
+# shellcheck source=tests/e2e/lib_train.sh
 . "$(dirname "$0")/../e2e/lib_train.sh"
 unset OMP_NUM_THREADS PRIMUS_WORKSPACE
 

@@ -1,3 +1,4 @@
+#!/usr/bin/env bash
 # What the documents name is there: files in `...`, targets of links, tests; and the counts are those of the parameter table.
 set -u
 cd "${PRIMUS_SOURCE:-$(cd "$(dirname "$0")/../.." && pwd)}" || exit 1

@@ -1,4 +1,6 @@
+#!/usr/bin/env bash
 # Mistakes: one clear message with place, found, expected and a way out; exit code 2 before any work; nothing half-written.
+# shellcheck source=tests/e2e/lib_train.sh
 . "$(dirname "$0")/lib_train.sh"
 length=(train_iters=4 save_interval=2)
 

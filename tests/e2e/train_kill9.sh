@@ -1,8 +1,10 @@
+#!/usr/bin/env bash
 # kill -9 at any time, also in the middle of a save: the next start goes on to the very same losses. A full disk leaves the
 # old checkpoint and says so.
+# shellcheck source=tests/e2e/lib_train.sh
 . "$(dirname "$0")/lib_train.sh"
 steps=12
-length=(train_iters=$steps save_interval=3 eval_interval=1000)
+length=("train_iters=$steps" save_interval=3 eval_interval=1000)
 
 train whole "${length[@]}"
 expect 0 $? "the uninterrupted run"

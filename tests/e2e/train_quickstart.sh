@@ -1,4 +1,6 @@
+#!/usr/bin/env bash
 # The README's experiment, shortened: trains, evaluates, saves, prints text, and leaves the run folder that scripts rely on.
+# shellcheck source=tests/e2e/lib_train.sh
 . "$(dirname "$0")/lib_train.sh"
 unset OMP_NUM_THREADS
 run=$(run_folder shakespeare_char-pretrain)

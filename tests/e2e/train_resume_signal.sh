@@ -1,7 +1,9 @@
+#!/usr/bin/env bash
 # Ctrl-C and SIGTERM save and end with 128 + n; the same command goes on, to the very same losses.
+# shellcheck source=tests/e2e/lib_train.sh
 . "$(dirname "$0")/lib_train.sh"
 steps=150
-length=(train_iters=$steps save_interval=1000 eval_interval=50)
+length=("train_iters=$steps" save_interval=1000 eval_interval=50)
 
 train whole "${length[@]}"
 expect 0 $? "the uninterrupted run"

@@ -1,4 +1,6 @@
+#!/usr/bin/env bash
 # A run folder is never mixed up.
+# shellcheck source=tests/e2e/lib_train.sh
 . "$(dirname "$0")/lib_train.sh"
 run=$(run_folder mine)
 length=(train_iters=4 save_interval=4)
@@ -54,3 +56,15 @@ train typo "${length[@]}" prepare_data=None train_data_path=nowhere
 expect 2 $? "data that is not there"
 train typo "${length[@]}"
 expect 0 $? "the corrected experiment in the same folder"
+
+# One job at a time in a folder.
+"$primus" train pretrain --config "$experiment" "${tiny[@]}" exp_name=busy train_iters=100000 save_interval=100000 >"$work/first" 2>&1 &
+first=$!
+wait_for_step busy 2 $first
+train busy train_iters=100000 save_interval=100000
+expect 2 $? "a second job in the folder"
+has "$work/log" 'another job is running in this folder'
+kill -TERM $first
+wait $first
+expect 143 $? "the first job"
+missing "$(run_folder busy)/previous"

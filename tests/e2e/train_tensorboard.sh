@@ -1,4 +1,6 @@
+#!/usr/bin/env bash
 # TensorBoard event files when asked for: a chain of records that ends with the file, with the tags that dashboards know.
+# shellcheck source=tests/e2e/lib_train.sh
 . "$(dirname "$0")/lib_train.sh"
 run=$(run_folder board)
 train plain train_iters=3 save=None

@@ -1,5 +1,7 @@
+#!/usr/bin/env bash
 # The guide's experiment as it stands: resolves, passes the check, and trains here with --proxy. The first lines of its log
 # say what is trained; the tokenizer is named although mock data needs none.
+# shellcheck source=tests/e2e/lib_train.sh
 . "$(dirname "$0")/lib_train.sh"
 unset OMP_NUM_THREADS
 experiment=examples/megatron/configs/MI300X/tinyllama_1.1B-pretrain.yaml

@@ -1,4 +1,6 @@
+#!/usr/bin/env bash
 # primus-train under other launchers: the rank comes from RANK ..., from Slurm's or from Open MPI's variables.
+# shellcheck source=tests/e2e/lib_train.sh
 . "$(dirname "$0")/lib_train.sh"
 length=(train_iters=3 save_interval=3)
 train plain "${length[@]}" # also makes the data

@@ -2,18 +2,18 @@
 #pragma once
 
 #include <cmath>
+#include <gtest/gtest.h>
 #include <vector>
 
-#include <gtest/gtest.h>
+#include "support/tiny_run.h"
 
 #include "primus/train/step.h"
-#include "support/tiny_run.h"
 
 namespace primus::test {
 
 struct Trace {
   std::vector<double> losses, grad_norms;
-  std::vector<at::Tensor> weights;   // masters, in parameter order
+  std::vector<at::Tensor> weights;  // masters, in parameter order
 };
 
 inline std::vector<at::Tensor> weights_of(train::Trainer& trainer) {
@@ -48,7 +48,8 @@ inline void expect_equal_weights(const std::vector<at::Tensor>& a, const std::ve
   for (size_t i = 0; i < a.size(); ++i) {
     if (!at::equal(a[i], b[i])) different.push_back(i);
   }
-  EXPECT_TRUE(different.empty()) << different.size() << " of " << a.size() << " parameters differ, first number " << different.front();
+  EXPECT_TRUE(different.empty()) << different.size() << " of " << a.size() << " parameters differ, first number "
+                                 << different.front();
 }
 
 // Equal bits; a NaN equals a NaN.
@@ -56,7 +57,8 @@ inline void expect_equal_numbers(const std::vector<double>& a, const std::vector
   ASSERT_EQ(a.size(), b.size());
   for (size_t i = 0; i < a.size(); ++i) {
     const bool both_nan = std::isnan(a[i]) && std::isnan(b[i]);
-    EXPECT_TRUE(both_nan || a[i] == b[i]) << "number " << i << ": " << a[i] << " and " << b[i] << ", difference " << a[i] - b[i];
+    EXPECT_TRUE(both_nan || a[i] == b[i])
+        << "number " << i << ": " << a[i] << " and " << b[i] << ", difference " << a[i] - b[i];
   }
 }
 

@@ -8,7 +8,9 @@ namespace primus::cli {
 
 namespace {
 
-void append(Diagnostics& all, const Diagnostics& more) { all.insert(all.end(), more.begin(), more.end()); }
+void append(Diagnostics& all, const Diagnostics& more) {
+  all.insert(all.end(), more.begin(), more.end());
+}
 
 }  // namespace
 
@@ -24,8 +26,9 @@ ResolvedRun resolve_run(const TrainRequest& request, const Context& context, int
   if (!experiment.ok()) throw InputError(resolved.findings);
   resolved.experiment = std::move(experiment).value();
   if (request.proxy) resolved.proxy_changes = value_or_throw(dialect::apply_proxy(resolved.experiment));
-  Result<spec::RunSpec> spec = dialect::to_spec(
-      resolved.experiment, {}, {.world_size = world_size, .allow_precision_fallback = request.allow_precision_fallback});
+  Result<spec::RunSpec> spec =
+      dialect::to_spec(resolved.experiment, {},
+                       {.world_size = world_size, .allow_precision_fallback = request.allow_precision_fallback});
   append(resolved.findings, spec.diagnostics());
   if (!spec.ok()) throw InputError(resolved.findings);
   resolved.spec = std::move(spec).value();

@@ -178,12 +178,11 @@ void read_grace(const Environment& environment, launch::JobOptions& options) {
       std::chrono::milliseconds(static_cast<int64_t>(*seconds * 1000));
 }
 
-// Before the logs are opened, since an earlier run's are moved aside. The decision goes to the ranks: "resume" or
-// "start".
-std::string claim_folder(const TrainRequest& request, const Plan& plan, Context& context) {
-  const track::RunFolderClaim claim = claim_run(request, plan.resolved);
+// Before the logs are opened, since an earlier run's are moved aside. The result must live until the job has ended.
+track::RunFolderClaim claim_folder(const TrainRequest& request, const Plan& plan, Context& context) {
+  track::RunFolderClaim claim = claim_run(request, plan.resolved);
   for (const auto& note : claim.notes) *context.err << "launch: " << note << "\n";
-  return claim.resume ? "resume" : "start";
+  return claim;
 }
 
 // Makes the data files that the experiment says how to make, before any rank waits for them. Ctrl-C ends it; what was
@@ -206,12 +205,16 @@ int start_job(const TrainRequest& request, Plan& plan, Context& context) {
     plan.world.master_port = port->port();
   }
   prepare_data(plan, context);
-  Variables claim;
-  if (plan.world.node_rank == 0) claim.emplace_back("PRIMUS_RUN_CLAIM", claim_folder(request, plan, context));
+  track::RunFolderClaim claim;
+  Variables decision;
+  if (plan.world.node_rank == 0) {
+    claim = claim_folder(request, plan, context);
+    decision.emplace_back("PRIMUS_RUN_CLAIM", claim.resume ? "resume" : "start");
+  }
   create_folders(logs_folder(plan));
   options.launcher_log = logs_folder(plan) / "launcher.log";
   options.ranks = rank_commands(request, plan, context, std::to_string(*plan.world.master_port));
-  for (auto& rank : options.ranks) rank.environment.insert(rank.environment.end(), claim.begin(), claim.end());
+  for (auto& rank : options.ranks) rank.environment.insert(rank.environment.end(), decision.begin(), decision.end());
   context.out->flush();
   context.err->flush();
   return launch::run_job(options);

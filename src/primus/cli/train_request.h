@@ -19,8 +19,8 @@ struct TrainRequest {
   bool overwrite = false;
   bool proxy = false;
   bool allow_precision_fallback = false;  // fp8 and fp4, which are not built, become bf16
-  std::vector<std::string> overrides;  // in order, as typed
-  std::vector<std::string> for_ranks;  // all arguments but --nproc, --dry-run and --format, byte by byte
+  std::vector<std::string> overrides;     // in order, as typed
+  std::vector<std::string> for_ranks;     // all arguments but --nproc, --dry-run and --format, byte by byte
 };
 
 // Nothing when --help was asked for and printed. Throws InputError.

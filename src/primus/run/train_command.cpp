@@ -93,6 +93,7 @@ struct RunStart {
   bool resume = false;
   std::string session;                // different at every start of the job
   std::vector<std::string> notes;     // for rank 0's log
+  std::shared_ptr<const track::RunFolderLock> lock;   // of the run folder, where this process has claimed it
 };
 
 // The launcher has claimed the run folder and says so in PRIMUS_RUN_CLAIM; under another launcher rank 0 claims it.
@@ -106,6 +107,7 @@ RunStart start_run(const cli::TrainRequest& request, const cli::ResolvedRun& run
       track::RunFolderClaim claim = cli::claim_run(request, run);
       start.resume = claim.resume;
       start.notes = std::move(claim.notes);
+      start.lock = std::move(claim.lock);
     }
     const auto now = std::chrono::system_clock::now().time_since_epoch().count();
     start.session = sha256_hex(fmt::format("{} {}", now, ::getpid())).substr(0, 12);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -9,6 +10,7 @@
 #include "primus/base/fs.h"
 #include "primus/base/json.h"
 #include "primus/base/result.h"
+#include "primus/track/run_folder_lock.h"
 
 namespace primus::track {
 
@@ -28,6 +30,7 @@ struct RunFolderRequest {
 struct RunFolderClaim {
   bool resume = false;             // the newest checkpoint is to be continued
   std::vector<std::string> notes;  // one sentence each: what was found, moved, continued
+  std::shared_ptr<const RunFolderLock> lock;  // to be kept until the job ends; set by who locks before claiming
 };
 
 // Decides, moves an earlier run's files to previous/<n>/ where the rules say so, and writes config/. One process per

@@ -1,9 +1,10 @@
-// Gradients of every parameter of the decoder, for every option of a layer, against libtorch's autograd on a plain decoder
-// in double (reference_decoder.h).
+// Gradients of every parameter of the decoder, for every option of a layer, against libtorch's autograd on a plain
+// decoder in double (reference_decoder.h).
 #include <functional>
 #include <gtest/gtest.h>
 
 #include "gradcheck/models/reference_decoder.h"
+
 #include "primus/models/decoder.h"
 
 namespace primus::models {
@@ -13,7 +14,8 @@ constexpr int64_t kBatch = 3, kTokens = 19, kVocab = 37, kPositions = 23;
 
 spec::Model llama() {
   spec::LayerSpec layer;
-  layer.attention = {.num_heads = 6, .num_kv_heads = 2, .head_dim = 10, .softmax_scale = 0.29, .rope = spec::Rope{.base = 500}};
+  layer.attention = {
+      .num_heads = 6, .num_kv_heads = 2, .head_dim = 10, .softmax_scale = 0.29, .rope = spec::Rope{.base = 500}};
   layer.mlp = {.ffn_size = 44};
   spec::Model model;
   model.hidden_size = 28;
@@ -30,7 +32,8 @@ spec::Model gpt2() {
   model.tied_embeddings = true;
   for (spec::LayerSpec& layer : model.layers) {
     layer.input_norm.kind = layer.post_attention_norm.kind = spec::NormKind::LayerNorm;
-    layer.attention = {.num_heads = 4, .num_kv_heads = 4, .head_dim = 7, .qkv_bias = true, .out_bias = true, .softmax_scale = 0.4};
+    layer.attention = {
+        .num_heads = 4, .num_kv_heads = 4, .head_dim = 7, .qkv_bias = true, .out_bias = true, .softmax_scale = 0.4};
     layer.mlp = {.ffn_size = 53, .activation = spec::Activation::Gelu, .gated = false, .bias = true};
   }
   model.final_norm.kind = spec::NormKind::LayerNorm;
@@ -41,7 +44,7 @@ struct Case {
   std::string name;
   spec::Model model;
   spec::Recompute recompute = {};
-  bool documents = false;      // attention stays inside documents, positions start again
+  bool documents = false;  // attention stays inside documents, positions start again
   double loss_scale = 1;
 
   friend void PrintTo(const Case& c, std::ostream* out) { *out << c.name; }
@@ -60,12 +63,12 @@ std::vector<Case> cases() {
     l.hidden_dropout = 0.2;
     l.attention.dropout = 0.25;
   };
-  M uneven = llama();   // every layer its own shape, one without rotary positions
+  M uneven = llama();  // every layer its own shape, one without rotary positions
   uneven.layers[0].mlp.ffn_size = 31;
   uneven.layers[1].attention.rope.reset();
   uneven.layers[1].mlp.activation = spec::Activation::Gelu;
   uneven.layers[2].attention.num_kv_heads = 3;
-  M bases = llama();   // rotary tables differ from layer to layer
+  M bases = llama();  // rotary tables differ from layer to layer
   bases.layers[1].attention.rope->base = 7;
   bases.layers[2].attention.rope->fraction = 0.4;
   const spec::Recompute blocks = {.kind = spec::RecomputeKind::Full, .layer_ids = {0, 1, 2}, .layers_per_block = 2};
@@ -76,31 +79,44 @@ std::vector<Case> cases() {
       {"Gpt2", gpt2()},
       {"Gpt2Untied", changed(gpt2(), [](M& m, L&) { m.tied_embeddings = false; })},
       {"OneKeyHead", changed(llama(), [](M&, L& l) { l.attention.num_kv_heads = 1; })},
-      {"GatedGeluWithBias", changed(llama(), [](M&, L& l) { l.mlp = {.ffn_size = 41, .activation = spec::Activation::Gelu, .bias = true}; })},
-      {"QuickGelu", changed(llama(), [](M&, L& l) { l.mlp = {.ffn_size = 41, .activation = spec::Activation::QuickGelu, .gated = false}; })},
+      {"GatedGeluWithBias",
+       changed(llama(),
+               [](M&, L& l) { l.mlp = {.ffn_size = 41, .activation = spec::Activation::Gelu, .bias = true}; })},
+      {"QuickGelu",
+       changed(llama(),
+               [](M&, L& l) { l.mlp = {.ffn_size = 41, .activation = spec::Activation::QuickGelu, .gated = false}; })},
       {"GeluTanh", changed(gpt2(), [](M&, L& l) { l.mlp.activation = spec::Activation::GeluTanh; })},
       {"SquaredRelu", changed(gpt2(), [](M&, L& l) { l.mlp.activation = spec::Activation::SquaredRelu; })},
       {"GatedSquaredRelu", changed(llama(), [](M&, L& l) { l.mlp.activation = spec::Activation::SquaredRelu; })},
       {"QkvBiasOnly", changed(llama(), [](M&, L& l) { l.attention.qkv_bias = true; })},
       {"OutBiasOnly", changed(llama(), [](M&, L& l) { l.attention.out_bias = true; })},
-      {"ZeroCentredRmsNorm", changed(llama(), [](M& m, L& l) {
-         m.final_norm.zero_centered_gain = l.input_norm.zero_centered_gain = l.post_attention_norm.zero_centered_gain = true;
-       })},
-      {"ZeroCentredLayerNorm", changed(gpt2(), [](M& m, L& l) {
-         m.final_norm.zero_centered_gain = l.input_norm.zero_centered_gain = l.post_attention_norm.zero_centered_gain = true;
-       })},
-      {"LargeNormEpsilons", changed(llama(), [](M& m, L& l) {
-         m.final_norm.eps = 0.7;
-         l.input_norm.eps = 0.3;
-         l.post_attention_norm.eps = 0.5;
-       })},
-      {"InterleavedPartialRope", changed(llama(), [](M&, L& l) {
-         l.attention.rope->interleaved = true;
-         l.attention.rope->fraction = 0.6;
-       })},
-      {"Llama3RopeScaling", changed(llama(), [](M&, L& l) {
-         l.attention.rope->llama3 = spec::Llama3RopeScaling{.factor = 4, .low_freq_factor = 1, .high_freq_factor = 3, .original_max_positions = 40};
-       })},
+      {"ZeroCentredRmsNorm", changed(llama(),
+                                     [](M& m, L& l) {
+                                       m.final_norm.zero_centered_gain = l.input_norm.zero_centered_gain =
+                                           l.post_attention_norm.zero_centered_gain = true;
+                                     })},
+      {"ZeroCentredLayerNorm", changed(gpt2(),
+                                       [](M& m, L& l) {
+                                         m.final_norm.zero_centered_gain = l.input_norm.zero_centered_gain =
+                                             l.post_attention_norm.zero_centered_gain = true;
+                                       })},
+      {"LargeNormEpsilons", changed(llama(),
+                                    [](M& m, L& l) {
+                                      m.final_norm.eps = 0.7;
+                                      l.input_norm.eps = 0.3;
+                                      l.post_attention_norm.eps = 0.5;
+                                    })},
+      {"InterleavedPartialRope", changed(llama(),
+                                         [](M&, L& l) {
+                                           l.attention.rope->interleaved = true;
+                                           l.attention.rope->fraction = 0.6;
+                                         })},
+      {"Llama3RopeScaling",
+       changed(llama(),
+               [](M&, L& l) {
+                 l.attention.rope->llama3 = spec::Llama3RopeScaling{
+                     .factor = 4, .low_freq_factor = 1, .high_freq_factor = 3, .original_max_positions = 40};
+               })},
       {"LayersOfManyShapes", uneven},
       {"LayersOfManyRopes", bases},
       {"Documents", llama(), {}, true},
@@ -110,7 +126,13 @@ std::vector<Case> cases() {
       {"Fp32Residual", changed(llama(), [](M& m, L&) { m.fp32_residual = true; })},
       {"LossScale", llama(), {}, false, 1024},
       {"FullRecomputation", changed(llama(), dropout), blocks, true},
-      {"FullRecomputationFp32Residual", changed(gpt2(), [&](M& m, L& l) { dropout(m, l); m.fp32_residual = true; }), blocks},
+      {"FullRecomputationFp32Residual",
+       changed(gpt2(),
+               [&](M& m, L& l) {
+                 dropout(m, l);
+                 m.fp32_residual = true;
+               }),
+       blocks},
       {"SelectiveRecomputation", changed(gpt2(), dropout), parts, true, 64},
   };
 }
@@ -171,7 +193,10 @@ double relative_error(const at::Tensor& found, const at::Tensor& wanted) {
   return ((found.to(at::kDouble) - wanted).norm() / (wanted.norm() + 1e-30)).item<double>();
 }
 
-void check(const Case& c, spec::Dtype dtype, double tolerance) {
+// noise_floor: share of the whole gradient's length that is added to the length of each wanted one, so that the
+// rounding of a large gradient is not held against a small one behind it (queries and keys of an attention that hardly
+// chooses).
+void check(const Case& c, spec::Dtype dtype, double tolerance, double noise_floor) {
   const nn::Routes routes;
   Decoder decoder(c.model, dtype, c.recompute);
   test::Weights weights = random_weights(decoder, dtype);
@@ -183,6 +208,9 @@ void check(const Case& c, spec::Dtype dtype, double tolerance) {
   const at::Tensor wanted = reference.token_losses(batch.tokens, batch.labels);
   (wanted * batch.weights.to(at::kDouble)).sum().backward();
   EXPECT_LT(relative_error(token_losses, wanted.detach()), tolerance);
+  double square = 0;
+  for (const auto& [name, leaf] : weights) square += leaf.grad().square().sum().item<double>();
+  const double floor = noise_floor * std::sqrt(square) + 1e-30;
   for (nn::Parameter* parameter : decoder.parameters()) {
     int64_t row = 0;
     for (const nn::Piece& piece : parameter->pieces()) {
@@ -194,7 +222,8 @@ void check(const Case& c, spec::Dtype dtype, double tolerance) {
       if (is_zero) {
         EXPECT_LT(gradient.norm().item<double>(), tolerance) << piece.name;
       } else {
-        EXPECT_LT(relative_error(gradient, expected), tolerance) << piece.name;
+        EXPECT_LT((gradient - expected).norm().item<double>() / (expected.norm().item<double>() + floor), tolerance)
+            << piece.name;
       }
     }
   }
@@ -202,12 +231,18 @@ void check(const Case& c, spec::Dtype dtype, double tolerance) {
 
 class DecoderGradient : public testing::TestWithParam<Case> {};
 
-TEST_P(DecoderGradient, OfEveryParameterEqualsAutogradInDouble) { check(GetParam(), spec::Dtype::Float32, 2e-5); }
+TEST_P(DecoderGradient, OfEveryParameterEqualsAutogradInDouble) {
+  check(GetParam(), spec::Dtype::Float32, 2e-5, 0);
+}
 
 // Loud weights make the rounding of activations loud too; a wrong formula is off by far more.
-TEST_P(DecoderGradient, IsCloseInBf16) { check(GetParam(), spec::Dtype::BFloat16, 0.25); }
+TEST_P(DecoderGradient, IsCloseInBf16) {
+  check(GetParam(), spec::Dtype::BFloat16, 0.2, 0.05);
+}
 
-std::string name_of(const testing::TestParamInfo<Case>& info) { return info.param.name; }
+std::string name_of(const testing::TestParamInfo<Case>& info) {
+  return info.param.name;
+}
 INSTANTIATE_TEST_SUITE_P(Options, DecoderGradient, testing::ValuesIn(cases()), name_of);
 
 TEST(Decoder, GivesTheLogitsOfTheLastPosition) {

@@ -1,14 +1,13 @@
-// The decoder once more, in double and by plain libtorch operations with libtorch's own autograd: what the engine's hand
-// written gradients are held against. Written from the papers, not from src/.
-// Legend: b rows, t tokens, h hidden, n heads, d head width.
+// The decoder once more, in double and by plain libtorch operations with libtorch's own autograd: what the engine's
+// hand written gradients are held against. Written from the papers, not from src/. Legend: b rows, t tokens, h hidden,
+// n heads, d head width.
 #pragma once
 
 #include <cmath>
+#include <fmt/format.h>
 #include <map>
 #include <numbers>
 #include <string>
-
-#include <fmt/format.h>
 
 #include "primus/kernels/dropout.h"
 #include "primus/nn/attention_stream.h"
@@ -16,7 +15,7 @@
 
 namespace primus::test {
 
-using Weights = std::map<std::string, at::Tensor>;   // piece name -> leaf, double
+using Weights = std::map<std::string, at::Tensor>;  // piece name -> leaf, double
 
 class ReferenceDecoder {
  public:
@@ -33,7 +32,8 @@ class ReferenceDecoder {
     at::Tensor x = rows(weight("embed.weight"), tokens);
     if (model_.learned_positions) x = x + rows(weight("embed.position.weight"), positions(tokens));
     x = drop(x, model_.embedding_dropout, "embed.dropout");
-    for (size_t i = 0; i < model_.layers.size(); ++i) x = layer(x, model_.layers[i], fmt::format("layer.{}", i), positions(tokens));
+    for (size_t i = 0; i < model_.layers.size(); ++i)
+      x = layer(x, model_.layers[i], fmt::format("layer.{}", i), positions(tokens));
     const at::Tensor y = norm(x, model_.final_norm, "final_norm");
     return y.matmul(weight(model_.tied_embeddings ? "embed.weight" : "head.weight").t());
   }
@@ -108,7 +108,8 @@ class ReferenceDecoder {
     const at::Tensor query = at::arange(t, at::kLong).view({1, t, 1});
     const at::Tensor key = at::arange(t, at::kLong).view({1, 1, t});
     at::Tensor seen = key.le(query).expand({b, t, t});
-    if (context_.document_start.defined()) seen = seen.logical_and(key.ge(context_.document_start.to(at::kLong).unsqueeze(2)));
+    if (context_.document_start.defined())
+      seen = seen.logical_and(key.ge(context_.document_start.to(at::kLong).unsqueeze(2)));
     return seen;
   }
 
@@ -125,7 +126,8 @@ class ReferenceDecoder {
     return keep.to(at::kDouble) / (1 - a.dropout);
   }
 
-  at::Tensor attention(const at::Tensor& y, const spec::Attention& a, const std::string& name, const at::Tensor& positions) const {
+  at::Tensor attention(const at::Tensor& y, const spec::Attention& a, const std::string& name,
+                       const at::Tensor& positions) const {
     const int64_t b = y.size(0), t = y.size(1);
     at::Tensor q = linear(y, name + ".q", a.qkv_bias).view({b, t, a.num_heads, a.head_dim});
     at::Tensor k = linear(y, name + ".k", a.qkv_bias).view({b, t, a.num_kv_heads, a.head_dim});
@@ -134,7 +136,7 @@ class ReferenceDecoder {
       q = rotate(q, *a.rope, positions);
       k = rotate(k, *a.rope, positions);
     }
-    const int64_t group = a.num_heads / a.num_kv_heads;   // query head n reads key head n / group
+    const int64_t group = a.num_heads / a.num_kv_heads;  // query head n reads key head n / group
     k = k.repeat_interleave(group, 2);
     v = v.repeat_interleave(group, 2);
     const at::Tensor scores = at::einsum("bqnd,bknd->bnqk", {q, k}) * a.softmax_scale;
@@ -147,18 +149,24 @@ class ReferenceDecoder {
 
   static at::Tensor act(const at::Tensor& x, spec::Activation kind) {
     switch (kind) {
-      case spec::Activation::Silu: return x * at::sigmoid(x);
-      case spec::Activation::Gelu: return x * 0.5 * (1 + at::erf(x / std::numbers::sqrt2));
-      case spec::Activation::QuickGelu: return x * at::sigmoid(1.702 * x);
-      case spec::Activation::SquaredRelu: return at::relu(x).square();
+      case spec::Activation::Silu:
+        return x * at::sigmoid(x);
+      case spec::Activation::Gelu:
+        return x * 0.5 * (1 + at::erf(x / std::numbers::sqrt2));
+      case spec::Activation::QuickGelu:
+        return x * at::sigmoid(1.702 * x);
+      case spec::Activation::SquaredRelu:
+        return at::relu(x).square();
       case spec::Activation::GeluTanh:
         return x * 0.5 * (1 + at::tanh(std::sqrt(2 / std::numbers::pi) * (x + 0.044715 * x * x * x)));
     }
     return x;
   }
 
-  at::Tensor layer(const at::Tensor& x, const spec::LayerSpec& spec, const std::string& name, const at::Tensor& positions) const {
-    const at::Tensor mixed = attention(norm(x, spec.input_norm, name + ".attn_norm"), spec.attention, name + ".attn", positions);
+  at::Tensor layer(const at::Tensor& x, const spec::LayerSpec& spec, const std::string& name,
+                   const at::Tensor& positions) const {
+    const at::Tensor mixed =
+        attention(norm(x, spec.input_norm, name + ".attn_norm"), spec.attention, name + ".attn", positions);
     const at::Tensor middle = x + drop(mixed, spec.hidden_dropout, name + ".attn.dropout");
     const at::Tensor y = norm(middle, spec.post_attention_norm, name + ".mlp_norm");
     const std::string mlp = name + ".mlp";

@@ -28,7 +28,8 @@ struct Case {
 
 std::vector<Case> cases() {
   const auto full = [](std::vector<int64_t> layers, int64_t block) {
-    return spec::Recompute{.kind = spec::RecomputeKind::Full, .layer_ids = std::move(layers), .layers_per_block = block};
+    return spec::Recompute{
+        .kind = spec::RecomputeKind::Full, .layer_ids = std::move(layers), .layers_per_block = block};
   };
   const auto selective = [](std::vector<std::string> modules) {
     return spec::Recompute{.kind = spec::RecomputeKind::Selective, .modules = std::move(modules)};
@@ -52,9 +53,15 @@ class Recomputation : public testing::TestWithParam<Case> {
   }
 };
 
-TEST_P(Recomputation, KeepsTheBitsOfFp32) { expect_same(noisy_run(spec::Dtype::Float32, false)); }
-TEST_P(Recomputation, KeepsTheBitsOfBf16) { expect_same(noisy_run(spec::Dtype::BFloat16, false)); }
-TEST_P(Recomputation, KeepsTheBitsOfBf16WithAnFp32Residual) { expect_same(noisy_run(spec::Dtype::BFloat16, true)); }
+TEST_P(Recomputation, KeepsTheBitsOfFp32) {
+  expect_same(noisy_run(spec::Dtype::Float32, false));
+}
+TEST_P(Recomputation, KeepsTheBitsOfBf16) {
+  expect_same(noisy_run(spec::Dtype::BFloat16, false));
+}
+TEST_P(Recomputation, KeepsTheBitsOfBf16WithAnFp32Residual) {
+  expect_same(noisy_run(spec::Dtype::BFloat16, true));
+}
 TEST_P(Recomputation, KeepsTheBitsOfLayerNormAndBiases) {
   spec::RunSpec run = noisy_run(spec::Dtype::BFloat16, false);
   run.model.tied_embeddings = true;

@@ -2,9 +2,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "primus/train/checkpointing.h"
 #include "support/trace.h"
 #include "unit/hub/temp_folder.h"
+
+#include "primus/train/checkpointing.h"
 
 namespace primus::train {
 namespace {
@@ -38,19 +39,25 @@ void expect_exact_resume(const spec::RunSpec& run) {
   save(first.trainer(), folder.path());
 
   test::TinyTrainer second(run);
-  test::train_steps(second, 1);   // what is restored must replace everything that a used trainer holds
+  test::train_steps(second, 1);  // what is restored must replace everything that a used trainer holds
   restore(second.trainer(), newest(folder.path()), /*weights_only=*/false);
   EXPECT_EQ(to_json(second.trainer().state), to_json(first.trainer().state));
   EXPECT_EQ(second.trainer().loss_scaler.state(), first.trainer().loss_scaler.state());
   const test::Trace rest = test::train_steps(second, kAfter);
-  const auto tail = [](const std::vector<double>& all) { return std::vector<double>(all.begin() + kBefore, all.end()); };
+  const auto tail = [](const std::vector<double>& all) {
+    return std::vector<double>(all.begin() + kBefore, all.end());
+  };
   test::expect_equal_numbers(rest.losses, tail(uninterrupted.losses));
   test::expect_equal_numbers(rest.grad_norms, tail(uninterrupted.grad_norms));
   test::expect_equal_weights(rest.weights, uninterrupted.weights);
 }
 
-TEST(Resume, IsExactInFp32) { expect_exact_resume(noisy_run(spec::Dtype::Float32)); }
-TEST(Resume, IsExactInBf16) { expect_exact_resume(noisy_run(spec::Dtype::BFloat16)); }
+TEST(Resume, IsExactInFp32) {
+  expect_exact_resume(noisy_run(spec::Dtype::Float32));
+}
+TEST(Resume, IsExactInBf16) {
+  expect_exact_resume(noisy_run(spec::Dtype::BFloat16));
+}
 
 TEST(Resume, IsExactInFp16WithADynamicLossScale) {
   spec::RunSpec run = noisy_run(spec::Dtype::Float16);
@@ -87,7 +94,8 @@ TEST(Resume, GoesOnWithTheNextSample) {
   save(first.trainer(), folder.path());
   test::TinyTrainer second(run);
   restore(second.trainer(), newest(folder.path()), false);
-  data::BatchLoader loader = second.loader(std::make_shared<test::CountingData>(20, run.data.sequence_length, run.model.vocab_size));
+  data::BatchLoader loader =
+      second.loader(std::make_shared<test::CountingData>(20, run.data.sequence_length, run.model.vocab_size));
   EXPECT_THAT(loader.next()->sample_indices, testing::ElementsAre(12, 13));
 }
 
@@ -116,7 +124,7 @@ TEST(Restore, TakesOnlyWeightsWhenAsked) {
   test::train_steps(first, 3);
   save(first.trainer(), folder.path());
   run.seed = 99;
-  run.optimizer.kind = spec::OptimizerKind::Sgd;   // its state is not in the file, and is not asked for
+  run.optimizer.kind = spec::OptimizerKind::Sgd;  // its state is not in the file, and is not asked for
   test::TinyTrainer second(run);
   restore(second.trainer(), newest(folder.path()), /*weights_only=*/true);
   test::expect_equal_weights(test::weights_of(second.trainer()), test::weights_of(first.trainer()));
@@ -152,8 +160,9 @@ TEST(Checkpoint, HoldsUnfusedTensorsByTheirOwnNames) {
     num_elements += shard.data.numel();
     EXPECT_EQ(shard.data.sizes().vec(), shard.global_shape) << shard.name;
   }
-  EXPECT_THAT(names, testing::IsSupersetOf({"master.embed.weight", "optimizer.exp_avg.layer.0.attn.k.weight",
-                                            "optimizer.exp_avg_sq.layer.1.mlp.gate.weight", "master.final_norm.weight"}));
+  EXPECT_THAT(names,
+              testing::IsSupersetOf({"master.embed.weight", "optimizer.exp_avg.layer.0.attn.k.weight",
+                                     "optimizer.exp_avg_sq.layer.1.mlp.gate.weight", "master.final_norm.weight"}));
   int64_t num_parameters = 0;
   for (const nn::Parameter* parameter : tiny.trainer().model.parameters()) num_parameters += parameter->num_elements();
   EXPECT_EQ(num_elements, 3 * num_parameters);

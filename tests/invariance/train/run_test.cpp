@@ -2,9 +2,10 @@
 #include <cmath>
 #include <gtest/gtest.h>
 
+#include "support/trace.h"
+
 #include "primus/tensor/runtime.h"
 #include "primus/train/evaluation.h"
-#include "support/trace.h"
 
 namespace primus::train {
 namespace {
@@ -28,18 +29,21 @@ double largest_difference(const std::vector<at::Tensor>& a, const std::vector<at
   return largest;
 }
 
-// With the per-token rule nothing depends on the split; were a dropout mask to depend on it, losses would differ by 1e-2.
+// With the per-token rule nothing depends on the split; were a dropout mask to depend on it, losses would differ by
+// 1e-2.
 TEST(MicroBatchSplit, ChangesNoLossWithTheTokenMeanAndDropout) {
   spec::RunSpec run = noisy_run(spec::Dtype::Float32);
   run.loss = spec::LossNormalisation::GlobalTokenMean;
-  run.optimizer = {.kind = spec::OptimizerKind::Sgd, .clip_grad_norm = 1.0};   // Adam blows up rounding where moments are tiny
+  run.optimizer = {.kind = spec::OptimizerKind::Sgd,
+                   .clip_grad_norm = 1.0};  // Adam blows up rounding where moments are tiny
   run.batch.micro_batch_size = 4;
   const test::Trace whole = test::train_fresh(run, kSteps);
   for (const int64_t micro : {2, 1}) {
     run.batch.micro_batch_size = micro;
     const test::Trace split = test::train_fresh(run, kSteps);
     for (size_t i = 0; i < whole.losses.size(); ++i) {
-      EXPECT_NEAR(split.losses[i], whole.losses[i], 1e-6 * whole.losses[i]) << "micro batch " << micro << ", step " << i + 1;
+      EXPECT_NEAR(split.losses[i], whole.losses[i], 1e-6 * whole.losses[i])
+          << "micro batch " << micro << ", step " << i + 1;
       EXPECT_NEAR(split.grad_norms[i], whole.grad_norms[i], 1e-5 * whole.grad_norms[i]);
     }
     EXPECT_LT(largest_difference(split.weights, whole.weights), 1e-6);
@@ -88,7 +92,8 @@ TEST(Evaluation, GivesTheSameValueEachTimeAndTouchesNothing) {
   const double before = evaluate(tiny.trainer(), dataset, 3);
   EXPECT_EQ(evaluate(tiny.trainer(), dataset, 3), before);
   EXPECT_EQ(tiny.trainer().state.consumed_samples, 0);
-  data::BatchLoader loader = tiny.loader(std::make_shared<test::CountingData>(400, run.data.sequence_length, run.model.vocab_size));
+  data::BatchLoader loader =
+      tiny.loader(std::make_shared<test::CountingData>(400, run.data.sequence_length, run.model.vocab_size));
   for (int64_t i = 0; i < kSteps; ++i) {
     const std::vector<at::Tensor> weights = test::weights_of(tiny.trainer());
     const double loss = evaluate(tiny.trainer(), dataset, 3);
@@ -117,7 +122,8 @@ TEST(SkippedStep, ConsumesDataButNotTheSchedule) {
   run.lr = {.decay = spec::LrDecay::Linear, .max_lr = 1e-2, .min_lr = 0, .warmup_samples = 8, .decay_samples = 80};
   run.exit.steps_to_skip = {2};
   test::TinyTrainer tiny(run);
-  data::BatchLoader loader = tiny.loader(std::make_shared<test::CountingData>(400, run.data.sequence_length, run.model.vocab_size));
+  data::BatchLoader loader =
+      tiny.loader(std::make_shared<test::CountingData>(400, run.data.sequence_length, run.model.vocab_size));
   const StepResult first = train_step(tiny.trainer(), loader);
   const std::vector<at::Tensor> before = test::weights_of(tiny.trainer());
   const StepResult skipped = train_step(tiny.trainer(), loader);
@@ -126,7 +132,7 @@ TEST(SkippedStep, ConsumesDataButNotTheSchedule) {
   EXPECT_EQ(tiny.trainer().optimizer->num_updates(), 1);
   const StepResult third = train_step(tiny.trainer(), loader);
   EXPECT_EQ(first.lr, 0);
-  EXPECT_DOUBLE_EQ(third.lr, 0.5e-2);   // the second step of the warm-up, although it is the third of the run
+  EXPECT_DOUBLE_EQ(third.lr, 0.5e-2);  // the second step of the warm-up, although it is the third of the run
   const TrainState& state = tiny.trainer().state;
   EXPECT_EQ(state.step, 3);
   EXPECT_EQ(state.consumed_samples, 12);

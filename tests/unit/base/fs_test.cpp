@@ -1,8 +1,10 @@
+#include "primus/base/fs.h"
+
 #include <gtest/gtest.h>
 
-#include "primus/base/error.h"
-#include "primus/base/fs.h"
 #include "unit/hub/temp_folder.h"
+
+#include "primus/base/error.h"
 
 namespace primus {
 namespace {

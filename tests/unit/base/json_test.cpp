@@ -1,13 +1,15 @@
+#include "primus/base/json.h"
+
 #include <cmath>
 #include <gtest/gtest.h>
 #include <limits>
 
-#include "primus/base/json.h"
-
 namespace primus {
 namespace {
 
-TEST(ParseJson, KeepsTheOrderOfKeys) { EXPECT_EQ(dump_json(*parse_json(R"({"z":1,"a":2})", "f")), R"({"z":1,"a":2})"); }
+TEST(ParseJson, KeepsTheOrderOfKeys) {
+  EXPECT_EQ(dump_json(*parse_json(R"({"z":1,"a":2})", "f")), R"({"z":1,"a":2})");
+}
 
 TEST(ParseJson, RefusesAKeyThatOccursTwiceInOneObject) {
   const Result<Json> twice = parse_json(R"({"a":{"k":1},"b":{"k":1,"k":2}})", "f.json");
@@ -35,10 +37,12 @@ TEST(ParseJson, RefusesDeepNestingWithoutACrash) {
   EXPECT_TRUE(parse_json(nested(256), "f").ok());
   EXPECT_FALSE(parse_json(nested(257), "f").ok());
   EXPECT_FALSE(parse_json(std::string(1'000'000, '['), "f").ok());
-  EXPECT_TRUE(parse_json("\"" + std::string(1000, '[') + "\"", "f").ok());   // brackets in a string nest nothing
+  EXPECT_TRUE(parse_json("\"" + std::string(1000, '[') + "\"", "f").ok());  // brackets in a string nest nothing
 }
 
-TEST(ParseJson, TakesAByteOrderMark) { EXPECT_TRUE(parse_json("\xEF\xBB\xBF{}", "f").ok()); }
+TEST(ParseJson, TakesAByteOrderMark) {
+  EXPECT_TRUE(parse_json("\xEF\xBB\xBF{}", "f").ok());
+}
 
 TEST(DumpJson, WritesNonFiniteNumbersAsText) {
   const double infinity = std::numeric_limits<double>::infinity();
@@ -57,7 +61,9 @@ TEST(DumpJson, RoundTripsDoubles) {
   }
 }
 
-TEST(DumpJson, ReplacesBytesThatAreNotUtf8) { EXPECT_TRUE(parse_json(dump_json(Json("a\xff z")), "f").ok()); }
+TEST(DumpJson, ReplacesBytesThatAreNotUtf8) {
+  EXPECT_TRUE(parse_json(dump_json(Json("a\xff z")), "f").ok());
+}
 
 }  // namespace
 }  // namespace primus

@@ -1,6 +1,7 @@
+#include "primus/base/log.h"
+
 #include <gtest/gtest.h>
 
-#include "primus/base/log.h"
 #include "unit/hub/temp_folder.h"
 
 namespace primus {
@@ -31,7 +32,9 @@ TEST(Logger, WritesToTheFileFromItsOwnLevelOn) {
   const std::string text = *read_text_file(file);
   EXPECT_EQ(text.find("quiet"), std::string::npos);
   EXPECT_NE(text.find("WARNING  loud\n"), std::string::npos);
-  { Logger({.console_level = LogLevel::Off, .file = file}).info("later"); }
+  {
+    Logger({.console_level = LogLevel::Off, .file = file}).info("later");
+  }
   EXPECT_EQ(read_text_file(file)->find(text), 0U) << "a second start appends";
 }
 

@@ -1,7 +1,7 @@
+#include "primus/base/result.h"
+
 #include <gtest/gtest.h>
 #include <memory>
-
-#include "primus/base/result.h"
 
 namespace primus {
 namespace {

@@ -1,9 +1,10 @@
 // Names, counts and initial values of the parameters; what a forward pass without gradients returns.
+#include "primus/models/decoder.h"
+
 #include <cmath>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "primus/models/decoder.h"
 #include "primus/spec/model_size.h"
 
 namespace primus::models {
@@ -16,7 +17,7 @@ spec::Model small_model() {
   spec::Model model;
   model.hidden_size = 16;
   model.vocab_size = 31;
-  model.padded_vocab_size = 64;   // rows that no data reaches are never allocated
+  model.padded_vocab_size = 64;  // rows that no data reaches are never allocated
   model.max_positions = 12;
   model.layers.assign(2, layer);
   model.init = {.std = 0.2, .embedding_std = 0.7, .residual_output_std = 0.01};
@@ -38,9 +39,10 @@ TEST(Decoder, NamesItsParametersInForwardOrder) {
   EXPECT_EQ(names.front(), "embed.weight");
   EXPECT_EQ(names.back(), "head.weight");
   const std::vector<std::string> layer(names.begin() + 10, names.begin() + 19);
-  EXPECT_THAT(layer, testing::ElementsAre("layer.1.attn_norm.weight", "layer.1.attn.q.weight", "layer.1.attn.k.weight",
-                                          "layer.1.attn.v.weight", "layer.1.attn.o.weight", "layer.1.mlp_norm.weight",
-                                          "layer.1.mlp.gate.weight", "layer.1.mlp.up.weight", "layer.1.mlp.down.weight"));
+  EXPECT_THAT(layer,
+              testing::ElementsAre("layer.1.attn_norm.weight", "layer.1.attn.q.weight", "layer.1.attn.k.weight",
+                                   "layer.1.attn.v.weight", "layer.1.attn.o.weight", "layer.1.mlp_norm.weight",
+                                   "layer.1.mlp.gate.weight", "layer.1.mlp.up.weight", "layer.1.mlp.down.weight"));
 }
 
 TEST(Decoder, HasAsManyParametersAsTheFormulaCounts) {
@@ -63,7 +65,7 @@ TEST(Decoder, HasAsManyParametersAsTheFormulaCounts) {
 
 TEST(Decoder, InitialisesEveryKindOfWeightByItsOwnDeviation) {
   spec::Model model = small_model();
-  model.hidden_size = 96;   // enough elements for a deviation
+  model.hidden_size = 96;  // enough elements for a deviation
   Decoder decoder(model, spec::Dtype::BFloat16, {});
   decoder.initialise(3);
   for (const nn::Parameter* parameter : decoder.parameters()) {

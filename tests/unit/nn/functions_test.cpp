@@ -1,8 +1,9 @@
 // Ops on their own: what the gradient tests of the whole decoder (tests/gradcheck/models) cannot see.
+#include "primus/nn/functions.h"
+
 #include <gtest/gtest.h>
 
 #include "primus/base/check.h"
-#include "primus/nn/functions.h"
 
 namespace primus::nn {
 namespace {

@@ -1,8 +1,9 @@
+#include "primus/nn/parameter.h"
+
 #include <cmath>
 #include <gtest/gtest.h>
 
 #include "primus/base/check.h"
-#include "primus/nn/parameter.h"
 
 namespace primus::nn {
 namespace {
@@ -25,7 +26,9 @@ TEST(Parameter, FollowsItsLawOfInitialisation) {
   // Xavier's limit is sqrt(6 / (inputs + outputs)) of each piece, not of the fused tensor.
   Parameter uniform({{"b.weight", 30}, {"c.weight", 90}}, {120, 50}, InitKind::XavierUniform);
   uniform.initialise(1, spec::Dtype::Float32);
-  const auto largest = [&](int64_t row, int64_t count) { return uniform.master.narrow(0, row, count).abs().max().item<double>(); };
+  const auto largest = [&](int64_t row, int64_t count) {
+    return uniform.master.narrow(0, row, count).abs().max().item<double>();
+  };
   EXPECT_LE(largest(0, 30), std::sqrt(6.0 / 80));
   EXPECT_GT(largest(0, 30), std::sqrt(6.0 / 80) * 0.98);
   EXPECT_LE(largest(30, 90), std::sqrt(6.0 / 140));
@@ -59,7 +62,7 @@ TEST(Parameter, CountsEveryGradientThatIsAddedToIt) {
   int count = 0;
   parameter.on_gradient = [&](Parameter& which) { count += &which == &parameter; };
   parameter.accumulate_grad(at::full({2, 3}, 0.5, at::kBFloat16));
-  parameter.accumulate_grad(at::full({2, 3}, 1e-4, at::kFloat));   // would be lost in bf16
+  parameter.accumulate_grad(at::full({2, 3}, 1e-4, at::kFloat));  // would be lost in bf16
   EXPECT_EQ(count, 2);
   EXPECT_FLOAT_EQ(parameter.main_grad[1][2].item<float>(), 0.5001F);
 }

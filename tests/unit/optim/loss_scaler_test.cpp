@@ -1,24 +1,38 @@
-#include <gtest/gtest.h>
-
 #include "primus/optim/loss_scaler.h"
+
+#include <gtest/gtest.h>
 
 namespace primus::optim {
 namespace {
 
-spec::Precision fp16(spec::LossScale rule) { return {.compute = spec::Dtype::Float16, .loss_scale = rule}; }
+spec::Precision fp16(spec::LossScale rule) {
+  return {.compute = spec::Dtype::Float16, .loss_scale = rule};
+}
 
 // By hand from megatron/core/optimizer/grad_scaler.py, DynamicGradScaler: + a good step, - a bad one.
 TEST(LossScaler, FollowsMegatronsDynamicRule) {
   LossScaler scaler(fp16({.initial = 64, .minimum = 4, .window_steps = 3, .hysteresis = 2}));
   EXPECT_TRUE(scaler.is_dynamic());
-  const std::string steps = "++" "+" "-" "-" "-" "++" "-" "+++" "-" "-" "----" "+++";
-  const std::vector<double> scales = {64, 64, 128,    // the third good step doubles
-                                      128, 64, 32,    // the first bad step is forgiven, the second and later ones halve
-                                      32, 32, 16,     // good steps short of the window do not forgive again
-                                      16, 16, 32,     // a whole window does
-                                      32, 16,         // forgiven once
-                                      8, 4, 4, 4,     // never below the minimum
-                                      4, 4, 8};
+  const std::string steps =
+      "++"
+      "+"
+      "-"
+      "-"
+      "-"
+      "++"
+      "-"
+      "+++"
+      "-"
+      "-"
+      "----"
+      "+++";
+  const std::vector<double> scales = {64,  64, 128,  // the third good step doubles
+                                      128, 64, 32,   // the first bad step is forgiven, the second and later ones halve
+                                      32,  32, 16,   // good steps short of the window do not forgive again
+                                      16,  16, 32,   // a whole window does
+                                      32,  16,       // forgiven once
+                                      8,   4,  4,   4,  // never below the minimum
+                                      4,   4,  8};
   ASSERT_EQ(steps.size(), scales.size());
   for (size_t i = 0; i < steps.size(); ++i) {
     scaler.update(steps[i] == '+');

@@ -1,7 +1,7 @@
+#include "primus/optim/optimizer.h"
+
 #include <cmath>
 #include <gtest/gtest.h>
-
-#include "primus/optim/optimizer.h"
 
 namespace primus::optim {
 namespace {
@@ -59,7 +59,8 @@ TEST(Optimizer, GivesEmbeddingAndHeadTheirOwnRate) {
 TEST(Optimizer, MultipliesGradientsByTheGivenScale) {
   Ones ones;
   for (nn::Parameter* parameter : ones.all()) parameter->main_grad.fill_(8.0);
-  Optimizer(ones.all(), {.kind = spec::OptimizerKind::Sgd, .momentum = 0}).update({.lr = 0.5, .embedding_and_head_lr = 0.5, .gradient_scale = 0.125});
+  Optimizer(ones.all(), {.kind = spec::OptimizerKind::Sgd, .momentum = 0})
+      .update({.lr = 0.5, .embedding_and_head_lr = 0.5, .gradient_scale = 0.125});
   expect_all(ones.matrix, 0.5);
 }
 
@@ -95,7 +96,7 @@ TEST(Optimizer, RefreshesTheCopyThatProductsRead) {
 TEST(Optimizer, UpdatesOwnedRowsOnly) {
   Ones ones;
   ones.matrix.keep_owned_rows(1, 3);
-  ones.gain.keep_owned_rows(7, 7);   // nothing
+  ones.gain.keep_owned_rows(7, 7);  // nothing
   for (nn::Parameter* parameter : ones.all()) parameter->main_grad.fill_(1.0);
   Optimizer optimizer(ones.all(), {});
   optimizer.update({.lr = 0.5, .embedding_and_head_lr = 0.5});
@@ -133,7 +134,7 @@ TEST(GradientNorm, NoticesEveryNonFiniteGradient) {
     ones.embedding.main_grad[10][2] = bad;
     EXPECT_FALSE(gradient_norm(ones.all(), 1).finite) << bad;
   }
-  Ones large;   // squares that leave fp32 are no overflow
+  Ones large;  // squares that leave fp32 are no overflow
   large.matrix.main_grad.fill_(1e30);
   EXPECT_TRUE(gradient_norm(large.all(), 1).finite);
   EXPECT_NEAR(gradient_norm(large.all(), 1).norm, std::sqrt(15.0) * 1e30, 1e24);
@@ -142,7 +143,7 @@ TEST(GradientNorm, NoticesEveryNonFiniteGradient) {
 TEST(ClipCoefficient, ScalesDownToTheLimitAndNeverUp) {
   EXPECT_DOUBLE_EQ(clip_coefficient(4, 1), 1 / (4 + 1e-6));
   EXPECT_DOUBLE_EQ(clip_coefficient(0.5, 1), 1);
-  EXPECT_DOUBLE_EQ(clip_coefficient(1e9, 0), 1);   // 0: never
+  EXPECT_DOUBLE_EQ(clip_coefficient(1e9, 0), 1);  // 0: never
   EXPECT_DOUBLE_EQ(clip_coefficient(0, 1), 1);
 }
 

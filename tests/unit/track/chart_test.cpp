@@ -1,7 +1,7 @@
+#include "primus/track/chart.h"
+
 #include <cmath>
 #include <gtest/gtest.h>
-
-#include "primus/track/chart.h"
 
 namespace primus::track {
 namespace {
@@ -71,7 +71,8 @@ TEST(Chart, KeepsAPeakAmongManyPoints) {
 
 TEST(Chart, OfOnePointOrNoneIsNoCrash) {
   EXPECT_EQ(render_svg({.title = "t"}), "<p class=empty>no values</p>");
-  EXPECT_EQ(render_svg({.title = "t", .series = {{.name = "a", .x = {1}, .y = {std::nan("")}}}}), "<p class=empty>no values</p>");
+  EXPECT_EQ(render_svg({.title = "t", .series = {{.name = "a", .x = {1}, .y = {std::nan("")}}}}),
+            "<p class=empty>no values</p>");
   const std::string svg = render_svg({.title = "t", .series = {{.name = "a", .x = {4}, .y = {0}, .dots = true}}});
   EXPECT_EQ(count(svg, "<circle"), 1U);
   EXPECT_EQ(count(svg, "nan"), 0U);

@@ -1,10 +1,11 @@
 #include <cmath>
 #include <gtest/gtest.h>
 
+#include "unit/hub/temp_folder.h"
+
 #include "primus/base/json.h"
 #include "primus/base/strings.h"
 #include "primus/track/metrics.h"
-#include "unit/hub/temp_folder.h"
 
 namespace primus::track {
 namespace {
@@ -27,8 +28,19 @@ TEST(MetricsFile, WritesOneObjectAStepWithTheContractsKeys) {
   const test::TempFolder folder;
   const fs::path path = folder / "metrics.jsonl";
   const auto sink = open_metrics_file(path, 0);
-  sink->on_step({.step = 1, .loss = 0.1, .grad_norm = 1e-300, .lr = 1.0 / 3, .tokens = 4096, .step_ms = 2.5, .tokens_per_s = 7,
-                 .model_flops = 1e12, .mfu = 0.25, .skipped = 2, .nan = 1, .global_batch_size = 16, .samples = 160,
+  sink->on_step({.step = 1,
+                 .loss = 0.1,
+                 .grad_norm = 1e-300,
+                 .lr = 1.0 / 3,
+                 .tokens = 4096,
+                 .step_ms = 2.5,
+                 .tokens_per_s = 7,
+                 .model_flops = 1e12,
+                 .mfu = 0.25,
+                 .skipped = 2,
+                 .nan = 1,
+                 .global_batch_size = 16,
+                 .samples = 160,
                  .extra = {{"loss_scale", 65536}}});
   sink->on_eval({.step = 1, .loss = 1.5});
   sink->on_eval({.step = 1, .name = "books", .loss = 2.5});
@@ -37,8 +49,9 @@ TEST(MetricsFile, WritesOneObjectAStepWithTheContractsKeys) {
   ASSERT_EQ(rows.size(), 3U);
   std::vector<std::string> keys;
   for (const auto& [key, value] : rows[0].items()) keys.push_back(key);
-  EXPECT_EQ(keys, (std::vector<std::string>{"step", "loss", "grad_norm", "lr", "tokens", "step_ms", "tokens_per_s", "model_flops", "mfu",
-                                            "skipped", "nan", "global_batch_size", "samples", "loss_scale"}));
+  EXPECT_EQ(keys, (std::vector<std::string>{"step", "loss", "grad_norm", "lr", "tokens", "step_ms", "tokens_per_s",
+                                            "model_flops", "mfu", "skipped", "nan", "global_batch_size", "samples",
+                                            "loss_scale"}));
   EXPECT_EQ(rows[0]["lr"].get<double>(), 1.0 / 3);
   EXPECT_EQ(rows[0]["grad_norm"].get<double>(), 1e-300);
   EXPECT_EQ(rows[1], (Json{{"step", 1}, {"val_loss", 1.5}}));
@@ -47,7 +60,8 @@ TEST(MetricsFile, WritesOneObjectAStepWithTheContractsKeys) {
 
 TEST(MetricsFile, WritesNonFiniteNumbersAsText) {
   const test::TempFolder folder;
-  open_metrics_file(folder / "m", 0)->on_step({.step = 3, .loss = std::nan(""), .grad_norm = HUGE_VAL, .extra = {{"x", -HUGE_VAL}}});
+  open_metrics_file(folder / "m", 0)
+      ->on_step({.step = 3, .loss = std::nan(""), .grad_norm = HUGE_VAL, .extra = {{"x", -HUGE_VAL}}});
   const Json row = rows_of(folder / "m")[0];
   EXPECT_EQ(row["loss"], "NaN");
   EXPECT_EQ(row["grad_norm"], "Infinity");

@@ -1,9 +1,10 @@
 // Who may start in a run folder: every row of the rules.
+#include "primus/track/run_folder.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include "primus/track/run_folder.h"
 #include "unit/hub/temp_folder.h"
 
 namespace primus::track {
@@ -32,7 +33,9 @@ class RunFolder : public testing::Test {
     write_file_atomic(folder_ / "run/logs/rank-0.log", "hello\n");
   }
   bool has_old_metrics() const { return fs::exists(folder_ / "run/metrics.jsonl"); }
-  static std::string refusal(const Result<RunFolderClaim>& claim) { return claim.ok() ? "accepted" : render(claim.diagnostics()); }
+  static std::string refusal(const Result<RunFolderClaim>& claim) {
+    return claim.ok() ? "accepted" : render(claim.diagnostics());
+  }
 
   test::TempFolder folder_;
 };
@@ -121,7 +124,8 @@ TEST_F(RunFolder, IsOverwrittenByMovingEverythingAside) {
   EXPECT_TRUE(fs::exists(folder_ / "run/previous/1/checkpoints/step_20"));
   EXPECT_TRUE(fs::exists(folder_ / "run/previous/1/config/identity.json"));
   EXPECT_FALSE(fs::exists(folder_ / "run/checkpoints"));
-  EXPECT_TRUE(claim_run_folder(request(Resume::Must, 20)).diagnostics().size() == 1U) << "the new run is the other experiment";
+  EXPECT_TRUE(claim_run_folder(request(Resume::Must, 20)).diagnostics().size() == 1U)
+      << "the new run is the other experiment";
 }
 
 TEST_F(RunFolder, ThatMustBeResumedNeedsACheckpoint) {
@@ -145,12 +149,15 @@ TEST_F(RunFolder, ThatCannotBeWrittenIsRefusedWithAnotherPlaceToGo) {
 }
 
 TEST(RunIdentity, LeavesOutWhatMayChangeBetweenStarts) {
-  const Json params = {{"lr", 1}, {"train_iters", 10}, {"save_interval", 5}, {"log_interval", 1}, {"eval_iters", 2}, {"exit_on_missing_checkpoint", true},
-                       {"seq_length", 8}, {"micro_batch_size", 2}, {"seed", 4}, {"data_path", "x"}, {"tensorboard_dir", "t"}};
+  const Json params = {{"lr", 1},           {"train_iters", 10},     {"save_interval", 5},
+                       {"log_interval", 1}, {"eval_iters", 2},       {"exit_on_missing_checkpoint", true},
+                       {"seq_length", 8},   {"micro_batch_size", 2}, {"seed", 4},
+                       {"data_path", "x"},  {"tensorboard_dir", "t"}};
   const Json identity = identity_of("megatron", "llama.yaml", params);
   std::vector<std::string> keys;
   for (const auto& [key, value] : identity.items()) keys.push_back(key);
-  EXPECT_THAT(keys, testing::UnorderedElementsAre("framework", "model", "lr", "seq_length", "micro_batch_size", "seed", "data_path"));
+  EXPECT_THAT(keys, testing::UnorderedElementsAre("framework", "model", "lr", "seq_length", "micro_batch_size", "seed",
+                                                  "data_path"));
 }
 
 }  // namespace

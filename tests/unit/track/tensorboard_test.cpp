@@ -1,10 +1,12 @@
 // Bytes of two records as the `tensorboard` package writes them, and what the sink puts into a file.
+#include "primus/track/tensorboard.h"
+
 #include <cstring>
 #include <gtest/gtest.h>
 
-#include "primus/track/metrics.h"
-#include "primus/track/tensorboard.h"
 #include "unit/hub/temp_folder.h"
+
+#include "primus/track/metrics.h"
 
 namespace primus::track {
 namespace {
@@ -21,12 +23,18 @@ std::string hex(const std::string& bytes) {
 
 TEST(TensorboardRecord, OfTheVersionEqualsTheReference) {
   EXPECT_EQ(hex(event_record(version_event(1.0))),
-            "1800000000000000" "a37f4b22" "09000000000000f03f1a0d627261696e2e4576656e743a32" "86bf577a");
+            "1800000000000000"
+            "a37f4b22"
+            "09000000000000f03f1a0d627261696e2e4576656e743a32"
+            "86bf577a");
 }
 
 TEST(TensorboardRecord, OfAScalarEqualsTheReference) {
   EXPECT_EQ(hex(event_record(scalar_event(1.0, 3, "a", 0.5F))),
-            "1700000000000000" "e7cef81e" "09000000000000f03f10032a0a0a080a0161150000003f" "a4692d17");
+            "1700000000000000"
+            "e7cef81e"
+            "09000000000000f03f10032a0a0a080a0161150000003f"
+            "a4692d17");
 }
 
 TEST(TensorboardRecord, WritesLongStepsAndTagsAsVarints) {
@@ -58,10 +66,13 @@ TEST(TensorboardFile, CarriesMegatronsTags) {
   const std::string bytes = *read_text_file(file);
   const std::vector<std::string> events = events_in(bytes);
   EXPECT_NE(events.at(0).find("brain.Event:2"), std::string::npos);
-  for (const char* tag : {"lm loss", "lm loss vs samples", "grad-norm", "learning-rate", "batch-size", "iteration-time", "loss-scale",
-                          "mem-allocated-bytes", "lm loss validation"}) {
+  for (const char* tag : {"lm loss", "lm loss vs samples", "grad-norm", "learning-rate", "batch-size", "iteration-time",
+                          "loss-scale", "mem-allocated-bytes", "lm loss validation"}) {
     const std::string field = std::string(1, static_cast<char>(std::strlen(tag))) + tag;
-    EXPECT_EQ(std::count_if(events.begin(), events.end(), [&](const std::string& e) { return e.find("\x0a" + field + "\x15") != std::string::npos; }), 1) << tag;
+    EXPECT_EQ(std::count_if(events.begin(), events.end(),
+                            [&](const std::string& e) { return e.find("\x0a" + field + "\x15") != std::string::npos; }),
+              1)
+        << tag;
   }
 }
 

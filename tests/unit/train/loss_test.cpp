@@ -2,10 +2,11 @@
 #include <cmath>
 #include <gtest/gtest.h>
 
+#include "support/tiny_run.h"
+
 #include "primus/train/batch.h"
 #include "primus/train/evaluation.h"
 #include "primus/train/step.h"
-#include "support/tiny_run.h"
 
 namespace primus::train {
 namespace {
@@ -17,7 +18,9 @@ data::MicroBatch with_tokens(int64_t num_loss_tokens) {
 }
 
 // Micro-batch 1: loss sum 4 over 1 token. Micro-batch 2: sum 8 over 8 tokens.
-double normalised(const std::vector<double>& weights) { return 4 * weights[0] + 8 * weights[1]; }
+double normalised(const std::vector<double>& weights) {
+  return 4 * weights[0] + 8 * weights[1];
+}
 
 TEST(LossWeights, MakeTheMeanOverTokensOrTheMeanOfMeans) {
   const std::vector<data::MicroBatch> batches = {with_tokens(1), with_tokens(8)};
@@ -27,7 +30,8 @@ TEST(LossWeights, MakeTheMeanOverTokensOrTheMeanOfMeans) {
 
 TEST(LossWeights, AreTheSameOverRanks) {
   const auto on_two_ranks = [](spec::LossNormalisation rule) {
-    const std::vector<double> first = loss_weights({with_tokens(1)}, rule, 2, 9), second = loss_weights({with_tokens(8)}, rule, 2, 9);
+    const std::vector<double> first = loss_weights({with_tokens(1)}, rule, 2, 9),
+                              second = loss_weights({with_tokens(8)}, rule, 2, 9);
     return 4 * first[0] + 8 * second[0];
   };
   EXPECT_DOUBLE_EQ(on_two_ranks(spec::LossNormalisation::GlobalTokenMean), 12.0 / 9);
@@ -36,7 +40,8 @@ TEST(LossWeights, AreTheSameOverRanks) {
 
 TEST(LossWeights, OfNoTokensAreFinite) {
   for (const auto rule : {spec::LossNormalisation::GlobalTokenMean, spec::LossNormalisation::MicroBatchMean}) {
-    for (const double weight : loss_weights({with_tokens(0), with_tokens(0)}, rule, 1, 0)) EXPECT_TRUE(std::isfinite(weight));
+    for (const double weight : loss_weights({with_tokens(0), with_tokens(0)}, rule, 1, 0))
+      EXPECT_TRUE(std::isfinite(weight));
   }
 }
 
@@ -54,7 +59,8 @@ class UnequalData : public data::DataSet {
   }
 };
 
-// Hidden states are the constant vector (1, 0, ...), so a token's loss is -log p(label) with p from the head's first column.
+// Hidden states are the constant vector (1, 0, ...), so a token's loss is -log p(label) with p from the head's first
+// column.
 spec::RunSpec constant_run(spec::LossNormalisation rule, int64_t micro_batch_size) {
   spec::RunSpec run = test::tiny_run({.vocab = 3, .sequence = 9});
   run.model.final_norm = {.kind = spec::NormKind::LayerNorm};
@@ -67,7 +73,7 @@ spec::RunSpec constant_run(spec::LossNormalisation rule, int64_t micro_batch_siz
 
 struct HeadGradient {
   double loss = 0;
-  at::Tensor d_logits;   // [3]: gradient of the head's first column, the sum over tokens of weight * (p - one_hot)
+  at::Tensor d_logits;  // [3]: gradient of the head's first column, the sum over tokens of weight * (p - one_hot)
 };
 
 HeadGradient one_step(spec::LossNormalisation rule, int64_t micro_batch_size) {
@@ -79,18 +85,18 @@ HeadGradient one_step(spec::LossNormalisation rule, int64_t micro_batch_size) {
     if (parameter->name() == "final_norm.bias") parameter->master[0] = 1.0;
   }
   head->master.zero_();
-  const double p0 = std::exp(-4.0), p1 = std::exp(-1.0);   // losses 4 and 1
+  const double p0 = std::exp(-4.0), p1 = std::exp(-1.0);  // losses 4 and 1
   head->master.select(1, 0).copy_(at::tensor({p0, p1, 1 - p0 - p1}, at::kDouble).log());
   data::BatchLoader loader = tiny.loader(std::make_shared<UnequalData>());
   HeadGradient result;
   result.loss = train_step(tiny.trainer(), loader).loss;
   const at::Tensor p = at::tensor({p0, p1, 1 - p0 - p1}, at::kDouble);
-  result.d_logits = p - head->main_grad.select(1, 0).to(at::kDouble);   // what is left: the weight of each label
+  result.d_logits = p - head->main_grad.select(1, 0).to(at::kDouble);  // what is left: the weight of each label
   return result;
 }
 
 void expect_label_weights(const HeadGradient& found, double first, double second) {
-  EXPECT_NEAR(found.loss, 12.0 / 9, 1e-6);   // what is reported is the mean over tokens under both rules
+  EXPECT_NEAR(found.loss, 12.0 / 9, 1e-6);  // what is reported is the mean over tokens under both rules
   EXPECT_NEAR(found.d_logits[0].item<double>(), first, 1e-6);
   EXPECT_NEAR(found.d_logits[1].item<double>(), second, 1e-6);
   EXPECT_NEAR(found.d_logits[2].item<double>(), 0, 1e-6);
@@ -119,7 +125,8 @@ class Documents : public data::DataSet {
   void get(int64_t index, data::Sample& sample) const override {
     sample.tokens.clear();
     for (size_t i = 0; i < kDocuments.size(); ++i) {
-      if (packed_ || static_cast<int64_t>(i) == index) sample.tokens.insert(sample.tokens.end(), kDocuments[i].begin(), kDocuments[i].end());
+      if (packed_ || static_cast<int64_t>(i) == index)
+        sample.tokens.insert(sample.tokens.end(), kDocuments[i].begin(), kDocuments[i].end());
     }
     const auto num_real = static_cast<int64_t>(sample.tokens.size());
     sample.tokens.resize(kSequence + 1, 0);
@@ -144,7 +151,8 @@ spec::RunSpec document_run(bool learned_positions) {
 }
 
 TEST(PackedDocuments, LoseExactlyWhatSeparateDocumentsLose) {
-  const data::MaskRules rules{.eod_id = 0, .reset_position_ids = true, .reset_attention_mask = true, .mask_loss_at_eod = true};
+  const data::MaskRules rules{
+      .eod_id = 0, .reset_position_ids = true, .reset_attention_mask = true, .mask_loss_at_eod = true};
   for (const bool learned_positions : {false, true}) {
     test::TinyTrainer tiny(document_run(learned_positions));
     const double packed = evaluate(tiny.trainer(), std::make_shared<Documents>(true, rules), 1);

@@ -19,7 +19,8 @@ TEST(TrainStep, ReportsTheRateThatItUsed) {
   spec::RunSpec run = test::tiny_run();
   run.batch = {.micro_batch_size = 2, .global_batch_size = 4};
   run.lr = {.decay = spec::LrDecay::Linear, .max_lr = 1, .min_lr = 0, .warmup_samples = 8, .decay_samples = 24};
-  run.optimizer = {.kind = spec::OptimizerKind::Sgd, .momentum = 0, .clip_grad_norm = 1e-9};   // moves by the rate, harmlessly
+  run.optimizer = {
+      .kind = spec::OptimizerKind::Sgd, .momentum = 0, .clip_grad_norm = 1e-9};  // moves by the rate, harmlessly
   run.weight_decay = {};
   test::TinyTrainer tiny(run);
   data::BatchLoader loader = tiny.loader(counting(400, run));
@@ -55,9 +56,10 @@ TEST(TrainStep, ClipsTheLengthOfTheUpdate) {
   test::TinyTrainer tiny(run);
   const std::vector<at::Tensor> before = test::weights_of(tiny.trainer());
   const test::Trace trace = test::train_steps(tiny, 1);
-  EXPECT_GT(trace.grad_norms[0], 0.3);   // reported before clipping
+  EXPECT_GT(trace.grad_norms[0], 0.3);  // reported before clipping
   double square = 0;
-  for (size_t i = 0; i < before.size(); ++i) square += (trace.weights[i] - before[i]).to(at::kDouble).square().sum().item<double>();
+  for (size_t i = 0; i < before.size(); ++i)
+    square += (trace.weights[i] - before[i]).to(at::kDouble).square().sum().item<double>();
   EXPECT_NEAR(std::sqrt(square), 0.25, 1e-5);
 }
 
@@ -89,7 +91,8 @@ TEST(TrainStep, SkipsTheUpdateOfANumberThatIsNotFiniteWhenTold) {
   EXPECT_FALSE(step.updated);
   EXPECT_FALSE(step.finite);
   const std::vector<at::Tensor> after = test::weights_of(tiny.trainer());
-  for (size_t i = 0; i < before.size(); ++i) EXPECT_TRUE(at::equal(at::nan_to_num(before[i]), at::nan_to_num(after[i])));
+  for (size_t i = 0; i < before.size(); ++i)
+    EXPECT_TRUE(at::equal(at::nan_to_num(before[i]), at::nan_to_num(after[i])));
   const TrainState& state = tiny.trainer().state;
   EXPECT_EQ(state.num_skipped, 1);
   EXPECT_EQ(state.num_nan, 1);
@@ -115,7 +118,8 @@ TEST(TrainStep, SaysWhereTheDataEnds) {
 
 TEST(TrainStep, FollowsABatchRampUp) {
   spec::RunSpec run = test::tiny_run();
-  run.batch = {.micro_batch_size = 2, .global_batch_size = 8,
+  run.batch = {.micro_batch_size = 2,
+               .global_batch_size = 8,
                .rampup = spec::BatchRampup{.start_samples = 4, .increment_samples = 2, .ramp_samples = 16}};
   test::TinyTrainer tiny(run);
   data::BatchLoader loader = tiny.loader(counting(400, run));
@@ -135,7 +139,8 @@ TEST(TrainStep, FollowsABatchRampUp) {
 }
 
 TEST(TrainState, SurvivesJson) {
-  const TrainState state{.step = 1, .consumed_samples = 2, .consumed_tokens = 3, .schedule_samples = 4, .num_skipped = 5, .num_nan = 6};
+  const TrainState state{
+      .step = 1, .consumed_samples = 2, .consumed_tokens = 3, .schedule_samples = 4, .num_skipped = 5, .num_nan = 6};
   EXPECT_EQ(to_json(train_state_from_json(to_json(state))), to_json(state));
   EXPECT_EQ(to_json(state)["schedule_samples"], 4);
 }

@@ -1,0 +1,1 @@
+// Owns the precompiled header (cmake/Rooms.cmake); nothing to compile.
