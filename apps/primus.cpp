@@ -2,4 +2,6 @@
 #include "primus/cli/app.h"
 #include "primus/cli/program.h"
 
-int main(int argc, char** argv) { return primus::cli::run_program(argc, argv, primus::cli::run_app); }
+int main(int argc, char** argv) {
+  return primus::cli::run_program(argc, argv, primus::cli::run_app);
+}

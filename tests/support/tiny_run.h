@@ -11,14 +11,18 @@
 namespace primus::test {
 
 struct TinyModel {
-  int64_t hidden = 40, num_layers = 2, num_heads = 4, num_kv_heads = 2, head_dim = 12, ffn = 56, vocab = 99, sequence = 17;
+  int64_t hidden = 40, num_layers = 2, num_heads = 4, num_kv_heads = 2, head_dim = 12, ffn = 56, vocab = 99,
+          sequence = 17;
 };
 
 inline spec::RunSpec tiny_run(const TinyModel& size = {}) {
   spec::RunSpec run;
   spec::LayerSpec layer;
-  layer.attention = {.num_heads = size.num_heads, .num_kv_heads = size.num_kv_heads, .head_dim = size.head_dim,
-                     .softmax_scale = 1 / std::sqrt(static_cast<double>(size.head_dim)), .rope = spec::Rope{}};
+  layer.attention = {.num_heads = size.num_heads,
+                     .num_kv_heads = size.num_kv_heads,
+                     .head_dim = size.head_dim,
+                     .softmax_scale = 1 / std::sqrt(static_cast<double>(size.head_dim)),
+                     .rope = spec::Rope{}};
   layer.mlp = {.ffn_size = size.ffn};
   run.model.hidden_size = size.hidden;
   run.model.vocab_size = run.model.padded_vocab_size = size.vocab;
@@ -37,7 +41,8 @@ inline spec::RunSpec tiny_run(const TinyModel& size = {}) {
 // Samples of tokens that are a fixed function of (sample, position); some positions do not count for the loss.
 class CountingData : public data::DataSet {
  public:
-  CountingData(int64_t num_samples, int64_t sequence, int64_t vocab) : num_samples_(num_samples), sequence_(sequence), vocab_(vocab) {}
+  CountingData(int64_t num_samples, int64_t sequence, int64_t vocab)
+      : num_samples_(num_samples), sequence_(sequence), vocab_(vocab) {}
   int64_t size() const override { return num_samples_; }
   int64_t sequence_length() const override { return sequence_; }
   std::vector<std::string> files() const override { return {"counting"}; }
@@ -58,7 +63,9 @@ class CountingData : public data::DataSet {
 class TinyTrainer {
  public:
   explicit TinyTrainer(spec::RunSpec run)
-      : group_(dist::single_rank_group("dp")), log_({.console_level = LogLevel::Off}), trainer_(std::move(run), *group_, log_, {}) {}
+      : group_(dist::single_rank_group("dp")),
+        log_({.console_level = LogLevel::Off}),
+        trainer_(std::move(run), *group_, log_, {}) {}
 
   train::Trainer& trainer() { return trainer_; }
   data::BatchLoader loader(std::shared_ptr<const data::DataSet> dataset) {

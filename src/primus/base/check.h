@@ -18,7 +18,7 @@ class InternalError : public std::logic_error {
 
 }  // namespace primus
 
-#define PRIMUS_CHECK(condition, message) \
-  do {                                   \
+#define PRIMUS_CHECK(condition, message)                           \
+  do {                                                             \
     if (!(condition)) ::primus::fail_check(#condition, (message)); \
   } while (false)

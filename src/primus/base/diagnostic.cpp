@@ -1,7 +1,6 @@
 #include "primus/base/diagnostic.h"
 
 #include <algorithm>
-
 #include <fmt/format.h>
 
 namespace primus {
@@ -33,9 +32,12 @@ struct Look {
 
 Look look_of(Severity severity) {
   switch (severity) {
-    case Severity::Note: return {"note", "\033[36m"};
-    case Severity::Warning: return {"warning", "\033[33m"};
-    case Severity::Error: return {"error", "\033[31m"};
+    case Severity::Note:
+      return {"note", "\033[36m"};
+    case Severity::Warning:
+      return {"warning", "\033[33m"};
+    case Severity::Error:
+      return {"error", "\033[31m"};
   }
   return {"error", ""};
 }

@@ -10,7 +10,7 @@ enum class Severity { Note, Warning, Error };
 
 // Where a finding or a value comes from. Lines and columns count from 1 (columns in code points); 0 = not known.
 struct Place {
-  std::string file;   // path as the user would type it; "command line" and "environment" for those sources
+  std::string file;  // path as the user would type it; "command line" and "environment" for those sources
   int line = 0;
   int column = 0;
 

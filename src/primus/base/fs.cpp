@@ -1,17 +1,15 @@
 #include "primus/base/fs.h"
 
-#include <fcntl.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <atomic>
 #include <cerrno>
 #include <cstring>
+#include <fcntl.h>
+#include <fmt/format.h>
 #include <fstream>
 #include <sstream>
-
-#include <fmt/format.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 namespace primus {
 
@@ -30,7 +28,9 @@ FaultHook& fault_hook() {
 
 }  // namespace
 
-void set_fault_hook(FaultHook hook) { fault_hook() = std::move(hook); }
+void set_fault_hook(FaultHook hook) {
+  fault_hook() = std::move(hook);
+}
 
 void fault_point(std::string_view step, const fs::path& path) {
   if (fault_hook()) fault_hook()(step, path);
@@ -114,7 +114,7 @@ void write_file_atomic(const fs::path& path, std::string_view content) {
 Result<MappedFile> MappedFile::open(const fs::path& path) {
   const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (fd < 0) return error_at({path.string()}, fmt::format("cannot open the file: {}", std::strerror(errno)));
-  struct stat info {};
+  struct stat info{};
   if (::fstat(fd, &info) != 0 || !S_ISREG(info.st_mode)) {
     ::close(fd);
     return error_at({path.string()}, "not a regular file");
@@ -134,7 +134,9 @@ Result<MappedFile> MappedFile::open(const fs::path& path) {
   return mapped;
 }
 
-MappedFile::MappedFile(MappedFile&& other) noexcept { *this = std::move(other); }
+MappedFile::MappedFile(MappedFile&& other) noexcept {
+  *this = std::move(other);
+}
 
 MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
   std::swap(path_, other.path_);

@@ -21,13 +21,14 @@ void write_file_atomic(const fs::path& path, std::string_view content);
 void create_folders(const fs::path& path);
 void sync_folder(const fs::path& path);
 
-// Every step of a durable write (open, write, fsync, rename, unlink) calls this first when set. Tests install a hook that
-// ends the process or throws at the n-th step; production leaves it empty. fault.h sets it from PRIMUS_FAULT.
+// Every step of a durable write (open, write, fsync, rename, unlink) calls this first when set. Tests install a hook
+// that ends the process or throws at the n-th step; production leaves it empty. fault.h sets it from PRIMUS_FAULT.
 using FaultHook = std::function<void(std::string_view step, const fs::path& path)>;
 void set_fault_hook(FaultHook hook);
 void fault_point(std::string_view step, const fs::path& path);
 
-// A file that is written piece by piece and made durable by close(). Not closed = not renamed: the target stays untouched.
+// A file that is written piece by piece and made durable by close(). Not closed = not renamed: the target stays
+// untouched.
 class DurableFile {
  public:
   explicit DurableFile(fs::path target);

@@ -1,9 +1,8 @@
 #include "primus/base/json.h"
 
 #include <cmath>
-#include <unordered_set>
-
 #include <fmt/format.h>
+#include <unordered_set>
 
 namespace primus {
 

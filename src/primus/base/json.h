@@ -1,10 +1,9 @@
 // JSON: nlohmann's ordered_json with the three rules that the library leaves open.
 #pragma once
 
+#include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
-
-#include <nlohmann/json.hpp>
 
 #include "primus/base/result.h"
 

@@ -1,12 +1,10 @@
 #include "primus/base/log.h"
 
-#include <unistd.h>
-
 #include <array>
-
 #include <spdlog/sinks/basic_file_sink.h>
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
+#include <unistd.h>
 
 #include "primus/base/strings.h"
 
@@ -19,9 +17,9 @@ struct LevelName {
   const char* name;
 };
 constexpr std::array kLevels = {
-    LevelName{LogLevel::Trace, "TRACE"},     LevelName{LogLevel::Debug, "DEBUG"},
-    LevelName{LogLevel::Info, "INFO"},       LevelName{LogLevel::Success, "SUCCESS"},
-    LevelName{LogLevel::Warning, "WARNING"}, LevelName{LogLevel::Error, "ERROR"},
+    LevelName{LogLevel::Trace, "TRACE"},       LevelName{LogLevel::Debug, "DEBUG"},
+    LevelName{LogLevel::Info, "INFO"},         LevelName{LogLevel::Success, "SUCCESS"},
+    LevelName{LogLevel::Warning, "WARNING"},   LevelName{LogLevel::Error, "ERROR"},
     LevelName{LogLevel::Critical, "CRITICAL"},
 };
 
@@ -47,7 +45,9 @@ std::vector<std::string> log_level_names() {
   return names;
 }
 
-bool stderr_is_terminal() { return ::isatty(STDERR_FILENO) == 1; }
+bool stderr_is_terminal() {
+  return ::isatty(STDERR_FILENO) == 1;
+}
 
 struct Logger::Sinks {
   std::shared_ptr<spdlog::sinks::sink> console;
@@ -64,14 +64,17 @@ Logger::Logger(LogOptions options) : sinks_(std::make_unique<Sinks>()), options_
   }
 }
 
-Logger::~Logger() { flush(); }
+Logger::~Logger() {
+  flush();
+}
 
 void Logger::log(LogLevel level, std::string_view message) {
   const auto emit = [](spdlog::sinks::sink& sink, const std::string& text) {
     sink.log(spdlog::details::log_msg("primus", spdlog::level::info, text));
     sink.flush();
   };
-  const LogLevel console_level = options_.console ? options_.console_level : std::max(options_.console_level, LogLevel::Error);
+  const LogLevel console_level =
+      options_.console ? options_.console_level : std::max(options_.console_level, LogLevel::Error);
   if (level >= console_level) {
     std::string text = options_.prefix.empty() ? "" : "[" + options_.prefix + "] ";
     if (level >= LogLevel::Warning || level <= LogLevel::Debug) text += fmt::format("{}: ", to_lower(to_string(level)));

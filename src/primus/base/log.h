@@ -21,9 +21,9 @@ std::vector<std::string> log_level_names();
 struct LogOptions {
   LogLevel console_level = LogLevel::Info;
   LogLevel file_level = LogLevel::Debug;
-  fs::path file;           // empty: no file sink
-  std::string prefix;      // e.g. "rank 1"; shown on the console when not empty
-  bool console = true;     // false: only errors reach the console (ranks other than 0)
+  fs::path file;        // empty: no file sink
+  std::string prefix;   // e.g. "rank 1"; shown on the console when not empty
+  bool console = true;  // false: only errors reach the console (ranks other than 0)
 };
 
 class Logger {

@@ -1,11 +1,10 @@
 #include "primus/base/process_memory.h"
 
-#include <sys/resource.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <fstream>
 #include <string>
+#include <sys/resource.h>
+#include <unistd.h>
 
 namespace primus {
 
@@ -14,7 +13,7 @@ namespace {
 int64_t read_number(const char* path) {
   std::ifstream file(path);
   int64_t value = 0;
-  return file >> value ? value : 0;   // "max" is no number: no limit here
+  return file >> value ? value : 0;  // "max" is no number: no limit here
 }
 
 }  // namespace

@@ -8,7 +8,7 @@ namespace primus {
 struct ProcessMemory {
   int64_t resident_bytes = 0;
   int64_t peak_resident_bytes = 0;
-  int64_t limit_bytes = 0;   // of the container or machine
+  int64_t limit_bytes = 0;  // of the container or machine
 };
 
 ProcessMemory process_memory();

@@ -1,7 +1,6 @@
 #include "primus/base/progress.h"
 
 #include <cstdio>
-
 #include <fmt/format.h>
 
 #include "primus/base/log.h"
@@ -28,8 +27,8 @@ void Progress::update(int64_t done) {
   std::string line = fmt::format("\r\033[K{}: {}", what_, format_thousands(done));
   if (total_ > 0 && done > 0) {
     const double left = seconds * static_cast<double>(total_ - done) / static_cast<double>(done);
-    line += fmt::format(" of {} ({:.0f} %), {} left", format_thousands(total_), 100.0 * static_cast<double>(done) / static_cast<double>(total_),
-                        format_duration(left));
+    line += fmt::format(" of {} ({:.0f} %), {} left", format_thousands(total_),
+                        100.0 * static_cast<double>(done) / static_cast<double>(total_), format_duration(left));
   }
   std::fputs(line.c_str(), stderr);
   std::fflush(stderr);

@@ -13,8 +13,8 @@ template <class T>
 class [[nodiscard]] Result {
  public:
   Result(T value, Diagnostics notes = {}) : value_(std::move(value)), diagnostics_(std::move(notes)) {}  // NOLINT
-  Result(Diagnostic error) : diagnostics_{std::move(error)} {}                                            // NOLINT
-  Result(Diagnostics errors) : diagnostics_(std::move(errors)) {                                          // NOLINT
+  Result(Diagnostic error) : diagnostics_{std::move(error)} {}                                           // NOLINT
+  Result(Diagnostics errors) : diagnostics_(std::move(errors)) {                                         // NOLINT
     PRIMUS_CHECK(has_errors(diagnostics_), "a Result without a value needs an error");
   }
 

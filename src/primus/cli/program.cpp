@@ -1,11 +1,10 @@
 #include "primus/cli/program.h"
 
-#include <unistd.h>
-
 #include <climits>
 #include <cstdlib>
 #include <exception>
 #include <iostream>
+#include <unistd.h>
 
 #include "primus/base/check.h"
 #include "primus/base/error.h"

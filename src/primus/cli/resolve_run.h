@@ -14,9 +14,9 @@ namespace primus::cli {
 
 struct ResolvedRun {
   config::Experiment experiment;
-  spec::RunSpec spec;                              // vocabulary sizes are set by finish_with_tokenizer
-  Diagnostics findings;                            // warnings and notes
-  std::vector<dialect::ProxyChange> proxy_changes; // --proxy: what was shrunk
+  spec::RunSpec spec;                               // vocabulary sizes are set by finish_with_tokenizer
+  Diagnostics findings;                             // warnings and notes
+  std::vector<dialect::ProxyChange> proxy_changes;  // --proxy: what was shrunk
 };
 
 // Throws InputError with everything that is wrong. world_size 0: not known yet (batch arithmetic is checked later).

@@ -33,12 +33,12 @@ at::Tensor gated_backward(Activation activation, const at::Tensor& dy, const at:
 
 // The plain forms: libtorch operations in fp32 (fp64 for fp64 input), any device.
 namespace reference {
-at::Tensor activation_forward(Activation activation, const at::Tensor& x, const at::Tensor& bias);
-at::Tensor activation_backward(Activation activation, const at::Tensor& dy, const at::Tensor& x,
-                               const at::Tensor& bias);
 at::Tensor gated_forward(Activation activation, const at::Tensor& gate_up, const at::Tensor& bias);
 at::Tensor gated_backward(Activation activation, const at::Tensor& dy, const at::Tensor& gate_up,
                           const at::Tensor& bias);
+at::Tensor activation_forward(Activation activation, const at::Tensor& x, const at::Tensor& bias);
+at::Tensor activation_backward(Activation activation, const at::Tensor& dy, const at::Tensor& x,
+                               const at::Tensor& bias);
 }  // namespace reference
 
 }  // namespace primus::kernels

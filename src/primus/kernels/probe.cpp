@@ -55,6 +55,12 @@ __attribute__((target("avx2,fma"))) float avx2_fp32(int64_t steps, float seed) {
   return _mm256_cvtss_f32(sum);
 }
 
+__attribute__((target("avx512f"))) float first_of_sum(const __m512 (&chains)[12]) {
+  __m512 sum = chains[0];
+  for (int i = 1; i < 12; ++i) sum = _mm512_add_ps(sum, chains[i]);
+  return _mm512_cvtss_f32(sum);
+}
+
 __attribute__((target("avx512f"))) float avx512_fp32(int64_t steps, float seed) {
   const __m512 factor = _mm512_set1_ps(seed);
   const __m512 x = _mm512_set1_ps(0.5f);
@@ -68,10 +74,7 @@ __attribute__((target("avx512f"))) float avx512_fp32(int64_t steps, float seed) 
     __asm__ volatile("" : "+v"(a), "+v"(b), "+v"(c), "+v"(d), "+v"(e), "+v"(f));
     __asm__ volatile("" : "+v"(g), "+v"(h), "+v"(i), "+v"(j), "+v"(k), "+v"(l));
   }
-  const __m512 sum = _mm512_add_ps(_mm512_add_ps(_mm512_add_ps(a, b), _mm512_add_ps(c, d)),
-                                   _mm512_add_ps(_mm512_add_ps(_mm512_add_ps(e, f), _mm512_add_ps(g, h)),
-                                                 _mm512_add_ps(_mm512_add_ps(i, j), _mm512_add_ps(k, l))));
-  return _mm512_cvtss_f32(sum);
+  return first_of_sum({a, b, c, d, e, f, g, h, i, j, k, l});
 }
 
 __attribute__((target("avx512f,avx512bf16,avx512vl,avx512bw"))) float avx512_bf16(int64_t steps, float seed) {
@@ -88,10 +91,7 @@ __attribute__((target("avx512f,avx512bf16,avx512vl,avx512bw"))) float avx512_bf1
     __asm__ volatile("" : "+v"(a), "+v"(b), "+v"(c), "+v"(d), "+v"(e), "+v"(f));
     __asm__ volatile("" : "+v"(g), "+v"(h), "+v"(i), "+v"(j), "+v"(k), "+v"(l));
   }
-  const __m512 sum = _mm512_add_ps(_mm512_add_ps(_mm512_add_ps(a, b), _mm512_add_ps(c, d)),
-                                   _mm512_add_ps(_mm512_add_ps(_mm512_add_ps(e, f), _mm512_add_ps(g, h)),
-                                                 _mm512_add_ps(_mm512_add_ps(i, j), _mm512_add_ps(k, l))));
-  return _mm512_cvtss_f32(sum);
+  return first_of_sum({a, b, c, d, e, f, g, h, i, j, k, l});
 }
 #endif
 

@@ -22,9 +22,10 @@ bool contains(const std::vector<std::string>& list, const char* word) {
 nn::RopeTable rope_table(const spec::Attention& attention, int64_t max_positions) {
   if (!attention.rope) return {};
   const spec::Rope& rope = *attention.rope;
-  kernels::RopeOptions options{.num_positions = max_positions,
-                               .rotary_dim = static_cast<int64_t>(static_cast<double>(attention.head_dim) * rope.fraction),
-                               .base = rope.base};
+  kernels::RopeOptions options{
+      .num_positions = max_positions,
+      .rotary_dim = static_cast<int64_t>(static_cast<double>(attention.head_dim) * rope.fraction),
+      .base = rope.base};
   if (rope.llama3) {
     options.scaling = kernels::RopeScaling::Llama3;
     options.factor = rope.llama3->factor;
@@ -41,7 +42,8 @@ bool same_rope(const spec::Attention& a, const spec::Attention& b) {
   if (!a.rope || !b.rope) return a.rope.has_value() == b.rope.has_value();
   const auto bands = [](const spec::Rope& rope) {
     const spec::Llama3RopeScaling s = rope.llama3.value_or(spec::Llama3RopeScaling{});
-    return std::tuple(rope.llama3.has_value(), s.factor, s.low_freq_factor, s.high_freq_factor, s.original_max_positions);
+    return std::tuple(rope.llama3.has_value(), s.factor, s.low_freq_factor, s.high_freq_factor,
+                      s.original_max_positions);
   };
   return a.head_dim == b.head_dim && a.rope->base == b.rope->base && a.rope->fraction == b.rope->fraction &&
          bands(*a.rope) == bands(*b.rope);
@@ -131,8 +133,9 @@ void Decoder::embed_backward(const at::Tensor& tokens, const at::Tensor& d_embed
   const at::NoGradGuard no_grad;
   const at::Tensor d = nn::dropout(d_embedded, model_.embedding_dropout, "embed.dropout", context);
   if (positions_) {
-    const at::Tensor rows = context.positions.defined() ? context.positions
-                                                        : at::arange(tokens.size(1), at::kLong).expand_as(tokens).contiguous();
+    const at::Tensor rows = context.positions.defined()
+                                ? context.positions
+                                : at::arange(tokens.size(1), at::kLong).expand_as(tokens).contiguous();
     kernels::embedding_backward(positions_->main_grad, d, rows);
     positions_->gradient_written();
   }
@@ -159,7 +162,9 @@ void Decoder::run_layers(nn::Stream& stream, const Context& context) {
       continue;
     }
     size_t end = layer + 1;
-    while (end < blocks_.size() && is_recomputed(end) && static_cast<int64_t>(end - layer) < recompute_.layers_per_block) ++end;
+    while (end < blocks_.size() && is_recomputed(end) &&
+           static_cast<int64_t>(end - layer) < recompute_.layers_per_block)
+      ++end;
     // Inside a recomputed segment the stream starts and ends summed: one tensor is kept per segment.
     const auto segment = [this, layer, end, context, sum](const at::Tensor& x) {
       nn::Stream inner{x, {}};

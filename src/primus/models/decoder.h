@@ -11,9 +11,9 @@ namespace primus::models {
 // One micro-batch. All [b, t]. weights: what each token's loss is multiplied by in the step's total (mask and
 // normalisation in one number), so the sum over all micro-batches and ranks is the loss whose gradient is taken.
 struct MicroBatch {
-  at::Tensor tokens;    // i64
-  at::Tensor labels;    // i64
-  at::Tensor weights;   // f32
+  at::Tensor tokens;   // i64
+  at::Tensor labels;   // i64
+  at::Tensor weights;  // f32
 };
 
 class Decoder {
@@ -23,8 +23,8 @@ class Decoder {
   // Draws all weights for this seed: the same values on every rank and layout.
   void initialise(uint64_t seed);
 
-  std::vector<nn::Parameter*> parameters();        // forward order
-  std::vector<int> gradient_contributions();       // per parameter and backward pass: 2 for a tied embedding
+  std::vector<nn::Parameter*> parameters();   // forward order
+  std::vector<int> gradient_contributions();  // per parameter and backward pass: 2 for a tied embedding
 
   // Adds the micro-batch's gradient to every main_grad. loss_scale multiplies the loss before differentiation (fp16).
   // Returns the unweighted token losses [b, t] f32.

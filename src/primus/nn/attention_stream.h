@@ -18,11 +18,12 @@ class AttentionStream {
   kernels::AttentionDropout dropout(double p);
 
  private:
-  static void keep(const void* self, int64_t b, int64_t h, int64_t query, int64_t first_key, int64_t count, uint8_t* keep);
+  static void keep(const void* self, int64_t b, int64_t h, int64_t query, int64_t first_key, int64_t count,
+                   uint8_t* keep);
 
   kernels::PhiloxKey key_;
-  at::Tensor samples_;       // [b] i64
-  uint32_t threshold_ = 0;   // words below it drop
+  at::Tensor samples_;      // [b] i64
+  uint32_t threshold_ = 0;  // words below it drop
 };
 
 }  // namespace primus::nn

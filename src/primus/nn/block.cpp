@@ -21,7 +21,8 @@ std::unique_ptr<Parameter> bias_of(bool wanted, std::vector<Piece> pieces) {
   return std::make_unique<Parameter>(std::move(pieces), std::vector<int64_t>{width}, InitKind::Zeros);
 }
 
-std::unique_ptr<Parameter> weight_of(std::vector<Piece> pieces, int64_t input_width, const spec::Init& init, double std) {
+std::unique_ptr<Parameter> weight_of(std::vector<Piece> pieces, int64_t input_width, const spec::Init& init,
+                                     double std) {
   int64_t width = 0;
   for (Piece& piece : pieces) {
     piece.name += ".weight";
@@ -31,7 +32,9 @@ std::unique_ptr<Parameter> weight_of(std::vector<Piece> pieces, int64_t input_wi
   return std::make_unique<Parameter>(std::move(pieces), std::vector<int64_t>{width, input_width}, kind, std);
 }
 
-bool has_bias(const spec::Norm& norm) { return norm.kind == spec::NormKind::LayerNorm; }
+bool has_bias(const spec::Norm& norm) {
+  return norm.kind == spec::NormKind::LayerNorm;
+}
 
 }  // namespace
 
@@ -46,7 +49,8 @@ at::Tensor advance(Stream& stream, Parameter& gain, Parameter* bias, const spec:
   return y.scalar_type() == compute_dtype ? y : y.to(compute_dtype);
 }
 
-Block::Block(const spec::LayerSpec& layer, int64_t index, const spec::Model& model, RopeTable rope, BlockOptions options)
+Block::Block(const spec::LayerSpec& layer, int64_t index, const spec::Model& model, RopeTable rope,
+             BlockOptions options)
     : layer_(layer), prefix_(fmt::format("layer.{}", index)), rope_(std::move(rope)), options_(options) {
   const int64_t h = model.hidden_size;
   const spec::Attention& a = layer_.attention;
@@ -100,8 +104,8 @@ void Block::forward(Stream& stream, const Context& context) {
 
 std::vector<Parameter*> Block::parameters() {
   std::vector<Parameter*> all;
-  for (auto* owner : {&attn_norm_, &attn_norm_bias_, &qkv_, &qkv_bias_, &out_, &out_bias_, &mlp_norm_, &mlp_norm_bias_, &fc1_,
-                      &fc1_bias_, &fc2_, &fc2_bias_}) {
+  for (auto* owner : {&attn_norm_, &attn_norm_bias_, &qkv_, &qkv_bias_, &out_, &out_bias_, &mlp_norm_, &mlp_norm_bias_,
+                      &fc1_, &fc1_bias_, &fc2_, &fc2_bias_}) {
     if (*owner) all.push_back(owner->get());
   }
   return all;

@@ -11,7 +11,7 @@ namespace primus::nn {
 // The residual stream between layers, kept as an unsummed pair so that the sum is made inside the next norm.
 struct Stream {
   at::Tensor residual_bth;
-  at::Tensor branch_bth;   // undefined: nothing to add
+  at::Tensor branch_bth;  // undefined: nothing to add
 };
 
 // y = norm(residual + branch); stream becomes (residual + branch, nothing).
@@ -33,7 +33,7 @@ class Block {
   // x + attention(norm(x)), then + mlp(norm(.)).  [b, t, h] -> [b, t, h]
   void forward(Stream& stream, const Context& context);
 
-  std::vector<Parameter*> parameters();   // forward order
+  std::vector<Parameter*> parameters();  // forward order
 
  private:
   at::Tensor attend(const at::Tensor& x_bth, const Context& context);

@@ -16,13 +16,13 @@ struct Routes {
 };
 
 struct Context {
-  const Routes* routes = nullptr;            // lives as long as the run
-  bool training = false;                     // dropout acts
-  uint64_t seed = 0;                         // random streams: (seed, name, step) x (sample, position, feature)
+  const Routes* routes = nullptr;  // lives as long as the run
+  bool training = false;           // dropout acts
+  uint64_t seed = 0;               // random streams: (seed, name, step) x (sample, position, feature)
   int64_t step = 0;
-  at::Tensor sample_index;                   // [b] i64: global index of each row's sample; read by dropout
-  at::Tensor positions;                      // [b, t] i64; undefined: 0 .. t-1
-  at::Tensor document_start;                 // [b, t] i32: first position visible to each token; undefined: 0
+  at::Tensor sample_index;    // [b] i64: global index of each row's sample; read by dropout
+  at::Tensor positions;       // [b, t] i64; undefined: 0 .. t-1
+  at::Tensor document_start;  // [b, t] i32: first position visible to each token; undefined: 0
 };
 
 }  // namespace primus::nn

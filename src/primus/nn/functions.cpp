@@ -16,7 +16,8 @@ using torch::autograd::AutogradContext;
 using torch::autograd::Function;
 using torch::autograd::variable_list;
 
-// Handles travel through the graph as integers: a Parameter and a Context outlive the backward pass of their micro-batch.
+// Handles travel through the graph as integers: a Parameter and a Context outlive the backward pass of their
+// micro-batch.
 template <class T>
 int64_t to_handle(const T* object) {
   return reinterpret_cast<int64_t>(object);
@@ -26,7 +27,9 @@ T* from_handle(AutogradContext* ctx, const char* key) {
   return reinterpret_cast<T*>(ctx->saved_data[key].toInt());
 }
 
-at::Tensor compute_of(const Parameter* parameter) { return parameter ? parameter->compute : at::Tensor(); }
+at::Tensor compute_of(const Parameter* parameter) {
+  return parameter ? parameter->compute : at::Tensor();
+}
 
 struct LinearFunction : Function<LinearFunction> {
   static at::Tensor forward(AutogradContext* ctx, const at::Tensor& x, Parameter* weight, Parameter* bias,
@@ -55,14 +58,17 @@ struct LinearFunction : Function<LinearFunction> {
   }
 };
 
-kernels::NormOptions options_of(const spec::Norm& kind) { return {.eps = kind.eps, .zero_centered = kind.zero_centered_gain}; }
+kernels::NormOptions options_of(const spec::Norm& kind) {
+  return {.eps = kind.eps, .zero_centered = kind.zero_centered_gain};
+}
 
-// The norm of `sum`, where sum = x (branch undefined) or residual + branch. Outputs: y and sum. The sum is handed on in both
-// cases, so that the gradient of the residual stream is added inside the norm's backward pass, with one rounding: a layer
-// gets the same bits whether its input comes summed (after a recomputed segment) or not.
+// The norm of `sum`, where sum = x (branch undefined) or residual + branch. Outputs: y and sum. The sum is handed on in
+// both cases, so that the gradient of the residual stream is added inside the norm's backward pass, with one rounding:
+// a layer gets the same bits whether its input comes summed (after a recomputed segment) or not.
 struct NormFunction : Function<NormFunction> {
-  static variable_list forward(AutogradContext* ctx, const at::Tensor& residual, const std::optional<at::Tensor>& branch,
-                               Parameter* gain, Parameter* bias, const spec::Norm* kind) {
+  static variable_list forward(AutogradContext* ctx, const at::Tensor& residual,
+                               const std::optional<at::Tensor>& branch, Parameter* gain, Parameter* bias,
+                               const spec::Norm* kind) {
     const kernels::NormOptions options = options_of(*kind);
     const bool layer_norm = kind->kind == spec::NormKind::LayerNorm;
     at::Tensor sum = residual, y, mean, rstd;
@@ -76,7 +82,7 @@ struct NormFunction : Function<NormFunction> {
     } else {
       std::tie(y, rstd) = kernels::rms_norm_forward(residual, gain->compute, options);
     }
-    ctx->set_materialize_grads(false);   // nobody reads the sum behind the last norm
+    ctx->set_materialize_grads(false);  // nobody reads the sum behind the last norm
     ctx->save_for_backward({sum, mean, rstd});
     ctx->saved_data["gain"] = to_handle(gain);
     ctx->saved_data["bias"] = to_handle(bias);
@@ -98,7 +104,8 @@ struct NormFunction : Function<NormFunction> {
       std::tie(dx, d_gain, d_bias) =
           kernels::layer_norm_backward(dy, saved[0], gain->compute, saved[1], saved[2], options_of(*kind), d_sum);
     } else {
-      std::tie(dx, d_gain) = kernels::rms_norm_backward(dy, saved[0], gain->compute, saved[2], options_of(*kind), d_sum);
+      std::tie(dx, d_gain) =
+          kernels::rms_norm_backward(dy, saved[0], gain->compute, saved[2], options_of(*kind), d_sum);
     }
     gain->accumulate_grad(d_gain);
     if (bias) bias->accumulate_grad(d_bias);
@@ -108,11 +115,16 @@ struct NormFunction : Function<NormFunction> {
 
 kernels::Activation kernel_of(spec::Activation activation) {
   switch (activation) {
-    case spec::Activation::Silu: return kernels::Activation::Silu;
-    case spec::Activation::Gelu: return kernels::Activation::Gelu;
-    case spec::Activation::QuickGelu: return kernels::Activation::QuickGelu;
-    case spec::Activation::SquaredRelu: return kernels::Activation::SquaredRelu;
-    case spec::Activation::GeluTanh: return kernels::Activation::GeluTanh;
+    case spec::Activation::Silu:
+      return kernels::Activation::Silu;
+    case spec::Activation::Gelu:
+      return kernels::Activation::Gelu;
+    case spec::Activation::QuickGelu:
+      return kernels::Activation::QuickGelu;
+    case spec::Activation::SquaredRelu:
+      return kernels::Activation::SquaredRelu;
+    case spec::Activation::GeluTanh:
+      return kernels::Activation::GeluTanh;
   }
   return kernels::Activation::Silu;
 }
@@ -131,8 +143,10 @@ struct ActivationFunction : Function<ActivationFunction> {
     const auto activation = static_cast<kernels::Activation>(ctx->saved_data["kind"].toInt());
     const at::Tensor dy = grads[0].contiguous();
     const bool gated = ctx->saved_data["gated"].toBool();
-    return {gated ? kernels::gated_backward(activation, dy, x, {}) : kernels::activation_backward(activation, dy, x, {}),
-            {}, {}};
+    return {
+        gated ? kernels::gated_backward(activation, dy, x, {}) : kernels::activation_backward(activation, dy, x, {}),
+        {},
+        {}};
   }
 };
 
@@ -167,8 +181,8 @@ struct AttentionCall : torch::CustomClassHolder {
     }
   }
   kernels::AttentionOptions options() {
-    kernels::AttentionOptions options{.causal = true, .softmax_scale = shape.softmax_scale,
-                                      .document_start = context.document_start};
+    kernels::AttentionOptions options{
+        .causal = true, .softmax_scale = shape.softmax_scale, .document_start = context.document_start};
     if (context.training && shape.dropout > 0) options.dropout = stream.dropout(shape.dropout);
     return options;
   }
@@ -176,11 +190,12 @@ struct AttentionCall : torch::CustomClassHolder {
 
 struct AttentionFunction : Function<AttentionFunction> {
   // qkv is rotated in place: it belongs to this op alone, since the projection's backward does not read its output.
-  static at::Tensor forward(AutogradContext* ctx, const at::Tensor& qkv, const c10::intrusive_ptr<AttentionCall>& call) {
+  static at::Tensor forward(AutogradContext* ctx, const at::Tensor& qkv,
+                            const c10::intrusive_ptr<AttentionCall>& call) {
     const Heads heads = split_heads(qkv, call->shape);
     call->rotate(heads, kernels::RopeDirection::Forward);
-    auto [out, lse] = kernels::attention_forward(call->context.routes->attention, heads.q_bthd, heads.k_btgd, heads.v_btgd,
-                                                 call->options());
+    auto [out, lse] = kernels::attention_forward(call->context.routes->attention, heads.q_bthd, heads.k_btgd,
+                                                 heads.v_btgd, call->options());
     ctx->saved_data["call"] = c10::IValue::make_capsule(call);
     ctx->saved_data["qkv"] = qkv.detach();
     if (!call->recompute) {
@@ -204,8 +219,8 @@ struct AttentionFunction : Function<AttentionFunction> {
     }
     const at::Tensor d_qkv = at::empty_like(qkv);
     const Heads d_heads = split_heads(d_qkv, call->shape);
-    kernels::attention_backward(route, grads[0].contiguous().view_as(out), heads.q_bthd, heads.k_btgd, heads.v_btgd, out, lse,
-                                call->options(), {d_heads.q_bthd, d_heads.k_btgd, d_heads.v_btgd});
+    kernels::attention_backward(route, grads[0].contiguous().view_as(out), heads.q_bthd, heads.k_btgd, heads.v_btgd,
+                                out, lse, call->options(), {d_heads.q_bthd, d_heads.k_btgd, d_heads.v_btgd});
     call->rotate(d_heads, kernels::RopeDirection::Backward);
     return {d_qkv, {}};
   }
@@ -235,14 +250,15 @@ struct DropoutFunction : Function<DropoutFunction> {
   }
 };
 
-// The root of every backward pass: its own incoming gradient is 1, because what each token counts is in `weights` already.
-// So dx and the head's weight gradient are taken in the forward pass, while a chunk's logits are in the cache.
+// The root of every backward pass: its own incoming gradient is 1, because what each token counts is in `weights`
+// already. So dx and the head's weight gradient are taken in the forward pass, while a chunk's logits are in the cache.
 struct HeadLossFunction : Function<HeadLossFunction> {
   static at::Tensor forward(AutogradContext* ctx, const at::Tensor& x, Parameter* head, const at::Tensor& labels,
                             const at::Tensor& weights, at::Tensor* token_loss, const kernels::GemmRoute* route) {
     const at::Tensor x_nh = x.reshape({-1, x.size(-1)});
-    const kernels::CrossEntropyGrads grads = kernels::linear_cross_entropy(
-        *route, x_nh, head->compute, labels.reshape({-1}), weights.reshape({-1}), {}, head->main_grad, /*accumulate=*/true);
+    const kernels::CrossEntropyGrads grads =
+        kernels::linear_cross_entropy(*route, x_nh, head->compute, labels.reshape({-1}), weights.reshape({-1}), {},
+                                      head->main_grad, /*accumulate=*/true);
     ctx->save_for_backward({grads.dx.view_as(x)});
     ctx->saved_data["head"] = to_handle(head);
     *token_loss = grads.loss.view_as(labels);
@@ -284,19 +300,21 @@ at::Tensor linear(const at::Tensor& x_btk, Parameter& weight, Parameter* bias, c
   return LinearFunction::apply(x_btk, &weight, bias, &context.routes->gemm);
 }
 
-std::pair<at::Tensor, at::Tensor> norm(const at::Tensor& x_bth, Parameter& gain, Parameter* bias, const spec::Norm& kind) {
+std::pair<at::Tensor, at::Tensor> norm(const at::Tensor& x_bth, Parameter& gain, Parameter* bias,
+                                       const spec::Norm& kind) {
   const variable_list outputs = NormFunction::apply(x_bth, std::optional<at::Tensor>(), &gain, bias, &kind);
   return {outputs[1], outputs[0]};
 }
 
-std::pair<at::Tensor, at::Tensor> add_norm(const at::Tensor& residual_bth, const at::Tensor& branch_bth, Parameter& gain,
-                                           Parameter* bias, const spec::Norm& kind) {
-  const variable_list outputs = NormFunction::apply(residual_bth, std::optional<at::Tensor>(branch_bth), &gain, bias, &kind);
+std::pair<at::Tensor, at::Tensor> add_norm(const at::Tensor& residual_bth, const at::Tensor& branch_bth,
+                                           Parameter& gain, Parameter* bias, const spec::Norm& kind) {
+  const variable_list outputs =
+      NormFunction::apply(residual_bth, std::optional<at::Tensor>(branch_bth), &gain, bias, &kind);
   return {outputs[1], outputs[0]};
 }
 
-at::Tensor attention(const at::Tensor& qkv_btx, const spec::Attention& shape, const RopeTable& rope, const std::string& name,
-                     bool recompute, const Context& context) {
+at::Tensor attention(const at::Tensor& qkv_btx, const spec::Attention& shape, const RopeTable& rope,
+                     const std::string& name, bool recompute, const Context& context) {
   return AttentionFunction::apply(qkv_btx, c10::make_intrusive<AttentionCall>(shape, rope, name, recompute, context));
 }
 
@@ -320,11 +338,15 @@ at::Tensor head_loss(const at::Tensor& x_bth, Parameter& head, const at::Tensor&
   return HeadLossFunction::apply(x_bth, &head, labels, weights, &token_loss, &context.routes->gemm);
 }
 
-at::Tensor head_token_losses(const at::Tensor& x_bth, const Parameter& head, const at::Tensor& labels, const Context& context) {
+at::Tensor head_token_losses(const at::Tensor& x_bth, const Parameter& head, const at::Tensor& labels,
+                             const Context& context) {
   const at::Tensor x_nh = x_bth.reshape({-1, x_bth.size(-1)});
-  return kernels::linear_cross_entropy_loss(context.routes->gemm, x_nh, head.compute, labels.reshape({-1}), {}).view_as(labels);
+  return kernels::linear_cross_entropy_loss(context.routes->gemm, x_nh, head.compute, labels.reshape({-1}), {})
+      .view_as(labels);
 }
 
-at::Tensor recompute(const Segment& segment, const at::Tensor& x) { return RecomputeFunction::apply(x, segment); }
+at::Tensor recompute(const Segment& segment, const at::Tensor& x) {
+  return RecomputeFunction::apply(x, segment);
+}
 
 }  // namespace primus::nn

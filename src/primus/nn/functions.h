@@ -1,5 +1,6 @@
-// The differentiable ops of a decoder layer. Each saves Parameter handles, and adds weight gradients to main_grad itself.
-// Legend: b micro-batch, t tokens, h hidden, k input width, m output width, q = heads * head_dim, g = kv heads * head_dim.
+// The differentiable ops of a decoder layer. Each saves Parameter handles, and adds weight gradients to main_grad
+// itself. Legend: b micro-batch, t tokens, h hidden, k input width, m output width, q = heads * head_dim, g = kv heads
+// * head_dim.
 #pragma once
 
 #include <functional>
@@ -15,22 +16,24 @@ namespace primus::nn {
 // y = x W^T + bias.   x [b, t, k], weight [m, k], bias [m] or null -> [b, t, m]
 at::Tensor linear(const at::Tensor& x_btk, Parameter& weight, Parameter* bias, const Context& context);
 
-// RMSNorm or LayerNorm over the last dim, statistics in f32.   x [b, t, h], gain [h], bias [h] (LayerNorm) -> (x, y). What
-// goes on with the residual stream must read the returned x: its gradient is then added to that of the norm in one pass.
-std::pair<at::Tensor, at::Tensor> norm(const at::Tensor& x_bth, Parameter& gain, Parameter* bias, const spec::Norm& kind);
+// RMSNorm or LayerNorm over the last dim, statistics in f32.   x [b, t, h], gain [h], bias [h] (LayerNorm) -> (x, y).
+// What goes on with the residual stream must read the returned x: its gradient is then added to that of the norm in one
+// pass.
+std::pair<at::Tensor, at::Tensor> norm(const at::Tensor& x_bth, Parameter& gain, Parameter* bias,
+                                       const spec::Norm& kind);
 
 // sum = residual + branch; y = norm(sum), in one pass. Returns (sum, y). The norm reads the rounded sum.
-std::pair<at::Tensor, at::Tensor> add_norm(const at::Tensor& residual_bth, const at::Tensor& branch_bth, Parameter& gain,
-                                           Parameter* bias, const spec::Norm& kind);
+std::pair<at::Tensor, at::Tensor> add_norm(const at::Tensor& residual_bth, const at::Tensor& branch_bth,
+                                           Parameter& gain, Parameter* bias, const spec::Norm& kind);
 
 // Causal attention straight from the fused projection, rotary positions included.
 //   qkv [b, t, q + 2 g] (q heads, then k heads, then v heads; rotated in place)  ->  [b, t, q]
 //   rope: cos/sin table, undefined tensors when the layer has none; recompute: keep only qkv for the backward pass.
 struct RopeTable {
-  at::Tensor cos, sin;   // f32 [max positions, rotary / 2]
+  at::Tensor cos, sin;  // f32 [max positions, rotary / 2]
 };
-at::Tensor attention(const at::Tensor& qkv_btx, const spec::Attention& shape, const RopeTable& rope, const std::string& name,
-                     bool recompute, const Context& context);
+at::Tensor attention(const at::Tensor& qkv_btx, const spec::Attention& shape, const RopeTable& rope,
+                     const std::string& name, bool recompute, const Context& context);
 
 // act(gate) * up on a fused [b, t, 2 f] tensor (gate first), or act(x) on [b, t, f].
 at::Tensor activation(const at::Tensor& x_btf, const spec::Mlp& mlp);
@@ -45,7 +48,8 @@ at::Tensor head_loss(const at::Tensor& x_bth, Parameter& head, const at::Tensor&
                      at::Tensor& token_loss, const Context& context);
 
 // The token losses alone, without gradients.
-at::Tensor head_token_losses(const at::Tensor& x_bth, const Parameter& head, const at::Tensor& labels, const Context& context);
+at::Tensor head_token_losses(const at::Tensor& x_bth, const Parameter& head, const at::Tensor& labels,
+                             const Context& context);
 
 // Runs `segment` without keeping its activations and again in backward. The segment must be a pure function of x and of
 // parameters (random streams are stateless, so dropout repeats itself).

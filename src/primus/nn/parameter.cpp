@@ -10,9 +10,12 @@ namespace primus::nn {
 
 at::ScalarType to_torch(spec::Dtype dtype) {
   switch (dtype) {
-    case spec::Dtype::Float32: return at::kFloat;
-    case spec::Dtype::BFloat16: return at::kBFloat16;
-    case spec::Dtype::Float16: return at::kHalf;
+    case spec::Dtype::Float32:
+      return at::kFloat;
+    case spec::Dtype::BFloat16:
+      return at::kBFloat16;
+    case spec::Dtype::Float16:
+      return at::kHalf;
   }
   return at::kFloat;
 }
@@ -21,7 +24,8 @@ Parameter::Parameter(std::vector<Piece> pieces, std::vector<int64_t> shape, Init
     : pieces_(std::move(pieces)), shape_(std::move(shape)), init_(init), std_(std) {
   int64_t num_rows = 0;
   for (const Piece& piece : pieces_) num_rows += piece.num_rows;
-  PRIMUS_CHECK(!pieces_.empty() && num_rows == shape_.front(), "pieces do not cover the rows of " + pieces_.front().name);
+  PRIMUS_CHECK(!pieces_.empty() && num_rows == shape_.front(),
+               "pieces do not cover the rows of " + pieces_.front().name);
   num_elements_ = std::accumulate(shape_.begin(), shape_.end(), int64_t{1}, std::multiplies<>());
   owned_end_ = shape_.front();
 }

@@ -1,8 +1,8 @@
 // One trained tensor: the fp32 master that the optimizer owns, the copy that products read, and the fp32 main gradient.
 //
-// All weight gradients enter through accumulate_* (docs/adr, engine rule 1): ops save a Parameter handle instead of a tensor
-// and return an undefined gradient for it, so that data-parallel readiness, sharding and later the split of the backward
-// pass count calls here and never depend on autograd hooks.
+// All weight gradients enter through accumulate_* (docs/adr, engine rule 1): ops save a Parameter handle instead of a
+// tensor and return an undefined gradient for it, so that data-parallel readiness, sharding and later the split of the
+// backward pass count calls here and never depend on autograd hooks.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ enum class InitKind { Zeros, Ones, Normal, XavierUniform };
 // A contiguous range of rows of a fused parameter that has a name of its own (q of qkv, gate of fc1): the unit of
 // initialisation, checkpoints and export.
 struct Piece {
-  std::string name;   // "layer.3.attn.q.weight"
+  std::string name;  // "layer.3.attn.q.weight"
   int64_t num_rows = 0;
 };
 
@@ -37,7 +37,7 @@ class Parameter {
   int64_t num_elements() const { return num_elements_; }
   int64_t row_elements() const { return num_elements_ / shape_.front(); }
   bool is_vector() const { return shape_.size() == 1; }
-  bool is_embedding_or_head = false;   // may have its own learning rate
+  bool is_embedding_or_head = false;  // may have its own learning rate
 
   // Allocates master (and the compute copy) and draws the values for this seed.
   void initialise(uint64_t seed, spec::Dtype compute_dtype);
@@ -49,7 +49,7 @@ class Parameter {
   void keep_owned_rows(int64_t begin, int64_t end);
   int64_t owned_begin() const { return owned_begin_; }
   int64_t owned_end() const { return owned_end_; }
-  at::Tensor owned_master() const;    // views of the owned rows
+  at::Tensor owned_master() const;  // views of the owned rows
   at::Tensor owned_compute() const { return compute.narrow(0, owned_begin_, owned_end_ - owned_begin_); }
   at::Tensor owned_grad() const { return main_grad.narrow(0, owned_begin_, owned_end_ - owned_begin_); }
 

@@ -13,8 +13,8 @@ class LossScaler {
 
   double scale() const { return scale_; }
   bool is_dynamic() const { return dynamic_; }
-  // After every step: whether its gradients were finite. (Megatron's DynamicGradScaler: hysteresis counts bad steps before
-  // the scale is halved; `window` good steps double it and restore the hysteresis.)
+  // After every step: whether its gradients were finite. (Megatron's DynamicGradScaler: hysteresis counts bad steps
+  // before the scale is halved; `window` good steps double it and restore the hysteresis.)
   void update(bool gradients_are_finite);
 
   Json state() const;

@@ -11,7 +11,8 @@ namespace primus::optim {
 GradientNorm gradient_norm(const std::vector<nn::Parameter*>& parameters, double inverse_scale) {
   std::vector<double> sums;
   for (const nn::Parameter* parameter : parameters) kernels::append_block_square_sums(parameter->main_grad, sums);
-  return {.norm = std::sqrt(kernels::combine_square_sums(sums)) * inverse_scale, .finite = kernels::all_blocks_finite(sums)};
+  return {.norm = std::sqrt(kernels::combine_square_sums(sums)) * inverse_scale,
+          .finite = kernels::all_blocks_finite(sums)};
 }
 
 double clip_coefficient(double norm, double max_norm) {
@@ -42,12 +43,22 @@ void Optimizer::update(const UpdateInputs& inputs) {
     const double lr = parameter.is_embedding_or_head ? inputs.embedding_and_head_lr : inputs.lr;
     const double decay = decays(parameter) ? inputs.weight_decay : 0;
     if (rules_.kind == spec::OptimizerKind::Adam) {
-      kernels::adamw_step(master, grad, first_moment_[i], second, bf16_copy, {.lr = lr, .beta1 = rules_.beta1, .beta2 = rules_.beta2, .eps = rules_.eps,
-                                  .weight_decay = decay, .decoupled = rules_.decoupled_weight_decay, .step = num_updates_,
-                                  .grad_scale = inputs.gradient_scale});
+      kernels::adamw_step(master, grad, first_moment_[i], second, bf16_copy,
+                          {.lr = lr,
+                           .beta1 = rules_.beta1,
+                           .beta2 = rules_.beta2,
+                           .eps = rules_.eps,
+                           .weight_decay = decay,
+                           .decoupled = rules_.decoupled_weight_decay,
+                           .step = num_updates_,
+                           .grad_scale = inputs.gradient_scale});
     } else {
-      kernels::sgd_step(master, grad, first_moment_[i], bf16_copy, {.lr = lr, .momentum = rules_.momentum, .weight_decay = decay,
-                                .first_step = num_updates_ == 1, .grad_scale = inputs.gradient_scale});
+      kernels::sgd_step(master, grad, first_moment_[i], bf16_copy,
+                        {.lr = lr,
+                         .momentum = rules_.momentum,
+                         .weight_decay = decay,
+                         .first_step = num_updates_ == 1,
+                         .grad_scale = inputs.gradient_scale});
     }
     if (has_copy && !bf16_copy.defined()) parameter.refresh_compute();
   }

@@ -9,7 +9,7 @@
 namespace primus::optim {
 
 struct GradientNorm {
-  double norm = 0;            // L2 over all parameters, of main_grad * inverse_scale
+  double norm = 0;  // L2 over all parameters, of main_grad * inverse_scale
   bool finite = true;
 };
 
@@ -23,7 +23,7 @@ struct UpdateInputs {
   double lr = 0;
   double embedding_and_head_lr = 0;
   double weight_decay = 0;
-  double gradient_scale = 1;   // clip coefficient / loss scale
+  double gradient_scale = 1;  // clip coefficient / loss scale
 };
 
 class Optimizer {
@@ -37,7 +37,8 @@ class Optimizer {
   int64_t num_updates() const { return num_updates_; }
   void set_num_updates(int64_t count) { num_updates_ = count; }
 
-  // State tensors of parameter i, shape of its owned rows; names as in checkpoints ("exp_avg", "exp_avg_sq", "momentum").
+  // State tensors of parameter i, shape of its owned rows; names as in checkpoints ("exp_avg", "exp_avg_sq",
+  // "momentum").
   struct NamedState {
     const char* name;
     at::Tensor tensor;

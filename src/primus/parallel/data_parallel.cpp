@@ -11,8 +11,8 @@ RowRange owned_rows(int64_t num_rows, int rank, int size) {
 }
 
 struct DataParallel::Bucket {
-  at::Tensor gradients;                 // f32, flat: the main_grads of its parameters are views of it
-  at::Tensor reduced_copy;              // flat in reduce_dtype when that is not f32
+  at::Tensor gradients;     // f32, flat: the main_grads of its parameters are views of it
+  at::Tensor reduced_copy;  // flat in reduce_dtype when that is not f32
   int num_pending_parameters = 0;
   int num_parameters = 0;
   std::unique_ptr<dist::Work> work;
@@ -22,8 +22,8 @@ struct DataParallel::Bucket {
 
 DataParallel::~DataParallel() = default;
 
-DataParallel::DataParallel(std::vector<nn::Parameter*> parameters, std::vector<int> expected_contributions, dist::Group& group,
-                           DataParallelOptions options)
+DataParallel::DataParallel(std::vector<nn::Parameter*> parameters, std::vector<int> expected_contributions,
+                           dist::Group& group, DataParallelOptions options)
     : parameters_(std::move(parameters)),
       expected_contributions_(std::move(expected_contributions)),
       group_(group),
@@ -40,7 +40,8 @@ DataParallel::DataParallel(std::vector<nn::Parameter*> parameters, std::vector<i
   while (end > 0) {
     size_t begin = end;
     int64_t num_elements = 0;
-    while (begin > 0 && (num_elements == 0 || num_elements + parameters_[begin - 1]->num_elements() <= options_.bucket_elements)) {
+    while (begin > 0 &&
+           (num_elements == 0 || num_elements + parameters_[begin - 1]->num_elements() <= options_.bucket_elements)) {
       num_elements += parameters_[--begin]->num_elements();
     }
     auto bucket = std::make_unique<Bucket>();
@@ -80,7 +81,8 @@ void DataParallel::on_gradient(size_t parameter_index) {
   if (count < expected_contributions_[parameter_index]) return;
   Bucket& bucket = *buckets_[bucket_of_[parameter_index]];
   --bucket.num_pending_parameters;
-  if (bucket.num_pending_parameters == 0 && last_micro_batch_ && options_.overlap && !options_.deterministic) launch(bucket);
+  if (bucket.num_pending_parameters == 0 && last_micro_batch_ && options_.overlap && !options_.deterministic)
+    launch(bucket);
 }
 
 void DataParallel::end_micro_batch(int64_t index) {

@@ -1,9 +1,10 @@
-// Data parallelism: gradient buckets, their reduction (overlapped with the backward pass), and ownership of rows (ZeRO-1).
+// Data parallelism: gradient buckets, their reduction (overlapped with the backward pass), and ownership of rows
+// (ZeRO-1).
 //
 // Losses are weighted by the trainer so that the plain SUM over ranks is the gradient of the step. Summation order over
-// ranks is the group's fixed pairwise tree. With `deterministic` every round (one micro-batch of each rank) is summed by
-// that tree at once and rounds by a pairwise tree of their own: micro-batch g of the global batch lies on rank g % size, so
-// this is one canonical tree over g, and any power-of-two number of ranks gives equal bits.
+// ranks is the group's fixed pairwise tree. With `deterministic` every round (one micro-batch of each rank) is summed
+// by that tree at once and rounds by a pairwise tree of their own: micro-batch g of the global batch lies on rank g %
+// size, so this is one canonical tree over g, and any power-of-two number of ranks gives equal bits.
 #pragma once
 
 #include <memory>
@@ -15,9 +16,9 @@
 namespace primus::parallel {
 
 struct DataParallelOptions {
-  bool overlap = false;             // reduce a bucket as soon as its last gradient arrives
+  bool overlap = false;  // reduce a bucket as soon as its last gradient arrives
   bool deterministic = false;
-  bool shard_optimizer = false;     // ZeRO-1
+  bool shard_optimizer = false;  // ZeRO-1
   int64_t bucket_elements = 40'000'000;
   at::ScalarType reduce_dtype = at::kFloat;
 };

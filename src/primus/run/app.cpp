@@ -1,7 +1,6 @@
 #include <array>
-#include <ostream>
-
 #include <fmt/format.h>
+#include <ostream>
 
 #include "primus/base/fault.h"
 #include "primus/base/strings.h"
@@ -18,10 +17,13 @@ constexpr std::array kCommands = {
 };
 
 std::string help() {
-  std::string text = "primus-train: the program that trains. Started by primus-cli, torchrun --no-python, srun or mpirun.\n\n"
-                     "usage: primus-train <command> [options]\n\ncommands:\n";
+  std::string text =
+      "primus-train: the program that trains. Started by primus-cli, torchrun --no-python, srun or mpirun.\n\n"
+      "usage: primus-train <command> [options]\n\ncommands:\n";
   for (const cli::Command& command : kCommands) text += fmt::format("  {:<12} {}\n", command.name, command.summary);
-  return text + "\noptions:\n  --help       this page; after a command: its options\n  --version    versions of this program and of its libraries\n";
+  return text +
+         "\noptions:\n  --help       this page; after a command: its options\n  --version    versions of this program "
+         "and of its libraries\n";
 }
 
 }  // namespace

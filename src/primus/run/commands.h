@@ -5,8 +5,8 @@
 
 namespace primus::run {
 
-// One rank of a training run. Everything that a rank needs to know comes from the arguments (the launcher's own) and the
-// environment (RANK, WORLD_SIZE, ... or a scheduler's variables).
+// One rank of a training run. Everything that a rank needs to know comes from the arguments (the launcher's own) and
+// the environment (RANK, WORLD_SIZE, ... or a scheduler's variables).
 ExitCode run_train_rank(cli::Context& context);
 
 // One command line of primus-train (without the program's name). Throws primus::Error.

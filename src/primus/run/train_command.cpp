@@ -1,9 +1,7 @@
 // primus-train train: from arguments and environment to a trained model.
-#include <unistd.h>
-
 #include <chrono>
-
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include "primus/base/hash.h"
 #include "primus/base/strings.h"
@@ -78,26 +76,34 @@ void log_end(train::Trainer& trainer, const train::LoopResult& result) {
   log.info(fmt::format("report      {}", (folder / "report.html").string()));
   if (trainer.spec.checkpoint.save) log.info(fmt::format("checkpoints {}", hub::checkpoints_folder(folder).string()));
   switch (result.reason) {
-    case train::StopReason::Finished: log.success(fmt::format("done: {} steps", trainer.state.step)); break;
-    case train::StopReason::Signal:
-      log.warning(fmt::format("stopped by signal {} after step {}; the same command with --resume auto goes on from there", result.signal,
-                              trainer.state.step));
+    case train::StopReason::Finished:
+      log.success(fmt::format("done: {} steps", trainer.state.step));
       break;
-    case train::StopReason::Duration: log.info(fmt::format("time limit reached after step {}", trainer.state.step)); break;
-    case train::StopReason::Interval: log.info(fmt::format("exit_interval reached after step {}", trainer.state.step)); break;
+    case train::StopReason::Signal:
+      log.warning(
+          fmt::format("stopped by signal {} after step {}; the same command with --resume auto goes on from there",
+                      result.signal, trainer.state.step));
+      break;
+    case train::StopReason::Duration:
+      log.info(fmt::format("time limit reached after step {}", trainer.state.step));
+      break;
+    case train::StopReason::Interval:
+      log.info(fmt::format("exit_interval reached after step {}", trainer.state.step));
+      break;
   }
 }
 
 // What all ranks must agree on before anything is read or written.
 struct RunStart {
   bool resume = false;
-  std::string session;                // different at every start of the job
-  std::vector<std::string> notes;     // for rank 0's log
-  std::shared_ptr<const track::RunFolderLock> lock;   // of the run folder, where this process has claimed it
+  std::string session;                               // different at every start of the job
+  std::vector<std::string> notes;                    // for rank 0's log
+  std::shared_ptr<const track::RunFolderLock> lock;  // of the run folder, where this process has claimed it
 };
 
 // The launcher has claimed the run folder and says so in PRIMUS_RUN_CLAIM; under another launcher rank 0 claims it.
-RunStart start_run(const cli::TrainRequest& request, const cli::ResolvedRun& run, dist::Group& world, const cli::Context& context) {
+RunStart start_run(const cli::TrainRequest& request, const cli::ResolvedRun& run, dist::Group& world,
+                   const cli::Context& context) {
   RunStart start;
   if (world.rank() == 0) {
     const auto claimed = context.environment("PRIMUS_RUN_CLAIM");
@@ -112,14 +118,16 @@ RunStart start_run(const cli::TrainRequest& request, const cli::ResolvedRun& run
     const auto now = std::chrono::system_clock::now().time_since_epoch().count();
     start.session = sha256_hex(fmt::format("{} {}", now, ::getpid())).substr(0, 12);
   }
-  const std::string agreed = world.all_gather_text(fmt::format("{} {}", start.resume ? "resume" : "fresh", start.session)).front();
+  const std::string agreed =
+      world.all_gather_text(fmt::format("{} {}", start.resume ? "resume" : "fresh", start.session)).front();
   start.resume = agreed.starts_with("resume");
   start.session = agreed.substr(agreed.find(' ') + 1);
   return start;
 }
 
 fs::path cache_folder(const Environment& environment) {
-  if (const auto folder = environment("XDG_CACHE_HOME"); folder && !folder->empty()) return fs::path(*folder) / "primus";
+  if (const auto folder = environment("XDG_CACHE_HOME"); folder && !folder->empty())
+    return fs::path(*folder) / "primus";
   if (const auto home = environment("HOME"); home && !home->empty()) return fs::path(*home) / ".cache/primus";
   return {};
 }
@@ -138,7 +146,8 @@ ExitCode run_train_rank(cli::Context& context) {
   cli::ResolvedRun resolved = cli::resolve_run(*request, context, rank.world_size);
   spec::RunSpec& spec = resolved.spec;
   std::unique_ptr<tokenizer::Tokenizer> tokenizer = cli::finish_with_tokenizer(spec, context);
-  if (const Diagnostics findings = dialect::check_world(spec, rank.world_size); has_errors(findings)) throw InputError(findings);
+  if (const Diagnostics findings = dialect::check_world(spec, rank.world_size); has_errors(findings))
+    throw InputError(findings);
   const auto num_threads = context.environment("OMP_NUM_THREADS");
   if (num_threads) tensor::set_num_threads(static_cast<int>(parse_int(*num_threads).value_or(1)));
 

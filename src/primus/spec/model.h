@@ -34,9 +34,9 @@ struct Attention {
   int64_t head_dim = 0;
   bool qkv_bias = false;
   bool out_bias = false;
-  double softmax_scale = 0;   // logits are multiplied by it
+  double softmax_scale = 0;  // logits are multiplied by it
   double dropout = 0;
-  std::optional<Rope> rope;   // nothing: this layer has no rotary positions
+  std::optional<Rope> rope;  // nothing: this layer has no rotary positions
 };
 
 enum class Activation { Silu, Gelu, QuickGelu, SquaredRelu, GeluTanh };  // Gelu is the erf form
@@ -44,14 +44,14 @@ enum class Activation { Silu, Gelu, QuickGelu, SquaredRelu, GeluTanh };  // Gelu
 struct Mlp {
   int64_t ffn_size = 0;
   Activation activation = Activation::Silu;
-  bool gated = true;          // W2(act(W_gate x) * W_up x)
+  bool gated = true;  // W2(act(W_gate x) * W_up x)
   bool bias = false;
 };
 
 struct LayerSpec {
   Norm input_norm;
   Attention attention;
-  Norm post_attention_norm;   // in front of the MLP
+  Norm post_attention_norm;  // in front of the MLP
   Mlp mlp;
   double hidden_dropout = 0;  // after the attention projection and after the MLP
 };
@@ -60,9 +60,9 @@ enum class InitLaw { Normal, XavierUniform };
 
 struct Init {
   InitLaw law = InitLaw::Normal;
-  double std = 0.02;                // qkv, fc1, output layer
+  double std = 0.02;  // qkv, fc1, output layer
   double embedding_std = 0.02;
-  double residual_output_std = 0;   // attention projection and fc2; megatron: std / sqrt(2 L)
+  double residual_output_std = 0;  // attention projection and fc2; megatron: std / sqrt(2 L)
 };
 
 // Which published FLOP formula `model_flops` follows (dialects differ in what they count).
@@ -70,9 +70,9 @@ enum class FlopsFormula { Megatron };
 
 struct Model {
   int64_t hidden_size = 0;
-  int64_t vocab_size = 0;          // ids that data may hold
-  int64_t padded_vocab_size = 0;   // what FLOP formulas and reports count; rows beyond vocab_size are never built
-  int64_t vocab_divisor = 128;     // a padded size that nobody gave is a multiple of it (times the tensor-parallel ranks)
+  int64_t vocab_size = 0;         // ids that data may hold
+  int64_t padded_vocab_size = 0;  // what FLOP formulas and reports count; rows beyond vocab_size are never built
+  int64_t vocab_divisor = 128;  // a padded size that nobody gave is a multiple of it (times the tensor-parallel ranks)
   int64_t max_positions = 0;
   bool learned_positions = false;
   bool tied_embeddings = false;

@@ -4,7 +4,9 @@ namespace primus::spec {
 
 namespace {
 
-int64_t norm_parameters(const Norm& norm, int64_t width) { return norm.kind == NormKind::LayerNorm ? 2 * width : width; }
+int64_t norm_parameters(const Norm& norm, int64_t width) {
+  return norm.kind == NormKind::LayerNorm ? 2 * width : width;
+}
 
 int64_t layer_parameters(const LayerSpec& layer, int64_t hidden) {
   const Attention& a = layer.attention;

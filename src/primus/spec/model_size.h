@@ -8,10 +8,10 @@
 namespace primus::spec {
 
 struct ModelSize {
-  int64_t embedding = 0;     // token table, and learned positions
+  int64_t embedding = 0;  // token table, and learned positions
   int64_t layers = 0;
   int64_t final_norm = 0;
-  int64_t head = 0;          // 0 when tied
+  int64_t head = 0;  // 0 when tied
   int64_t total() const { return embedding + layers + final_norm + head; }
 };
 

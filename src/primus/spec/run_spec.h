@@ -10,10 +10,10 @@ namespace primus::spec {
 
 struct Identity {
   std::string work_group, user_name, experiment_name, workspace;
-  std::string run_folder;       // workspace/work_group/user_name/experiment_name
-  std::string framework;        // "megatron"
-  std::string model_file;       // "tinyllama_1.1B.yaml"
-  std::string module_name;      // "pre_trainer"
+  std::string run_folder;   // workspace/work_group/user_name/experiment_name
+  std::string framework;    // "megatron"
+  std::string model_file;   // "tinyllama_1.1B.yaml"
+  std::string module_name;  // "pre_trainer"
 };
 
 struct RunSpec {

@@ -17,14 +17,15 @@ double weight_decay(const WeightDecaySchedule& schedule, double consumed_samples
 // Global batch of the step that starts after `consumed_samples` (every step consumes, also a skipped one).
 int64_t global_batch_size(const Batch& batch, int64_t consumed_samples);
 
-// Global batch size -> number of steps needed for `train_samples` with the ramp; without one train_samples / global batch.
+// Global batch size -> number of steps needed for `train_samples` with the ramp; without one train_samples / global
+// batch.
 int64_t steps_for_samples(const Batch& batch, int64_t train_samples);
 
 struct StepValues {
-  int64_t step = 0;                  // from 1
-  double lr = 0, weight_decay = 0;   // used by this step
+  int64_t step = 0;                 // from 1
+  double lr = 0, weight_decay = 0;  // used by this step
   int64_t global_batch_size = 0;
-  int64_t samples = 0;               // consumed after this step
+  int64_t samples = 0;  // consumed after this step
 };
 // All steps of a run in which no update is skipped.
 std::vector<StepValues> step_values(const RunSpec& run);

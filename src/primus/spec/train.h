@@ -17,7 +17,7 @@ struct Batch {
   int64_t micro_batch_size = 1;
   int64_t global_batch_size = 1;
   std::optional<BatchRampup> rampup;
-  bool decrease_if_needed = false;   // round the global batch down to what divides, instead of refusing
+  bool decrease_if_needed = false;  // round the global batch down to what divides, instead of refusing
 };
 
 // ---------------------------------------------------------------- schedules
@@ -28,11 +28,11 @@ enum class WsdDecay { Exponential, Linear, Cosine, MinusSqrt };
 struct LrSchedule {
   LrDecay decay = LrDecay::Linear;
   double max_lr = 0, min_lr = 0, warmup_init_lr = 0;
-  double warmup_samples = 0;         // may be fractional: lr_warmup_fraction * decay length
+  double warmup_samples = 0;  // may be fractional: lr_warmup_fraction * decay length
   double decay_samples = 0;
   WsdDecay wsd_decay = WsdDecay::Exponential;
   double wsd_samples = 0;
-  bool warmup_counts_this_step = false;   // "nemo aligned": n + global batch instead of n during warm-up
+  bool warmup_counts_this_step = false;  // "nemo aligned": n + global batch instead of n during warm-up
 };
 
 enum class WeightDecayRamp { Constant, Linear, Cosine };
@@ -48,12 +48,12 @@ enum class OptimizerKind { Adam, Sgd };
 struct Optimizer {
   OptimizerKind kind = OptimizerKind::Adam;
   double beta1 = 0.9, beta2 = 0.999, eps = 1e-8;
-  double momentum = 0.9;             // sgd
+  double momentum = 0.9;  // sgd
   bool decoupled_weight_decay = true;
-  bool decay_vectors = false;        // biases and norm gains decay too
-  double clip_grad_norm = 0;         // 0: no clipping
-  std::optional<double> embedding_and_head_lr, embedding_and_head_min_lr;   // megatron's decoupled_lr
-  bool shard_state = false;          // ZeRO-1 over the data-parallel ranks
+  bool decay_vectors = false;                                              // biases and norm gains decay too
+  double clip_grad_norm = 0;                                               // 0: no clipping
+  std::optional<double> embedding_and_head_lr, embedding_and_head_min_lr;  // megatron's decoupled_lr
+  bool shard_state = false;                                                // ZeRO-1 over the data-parallel ranks
 };
 
 // ---------------------------------------------------------------- loss, precision, recompute
@@ -62,7 +62,7 @@ enum class LossNormalisation { MicroBatchMean, GlobalTokenMean };
 enum class Dtype { Float32, BFloat16, Float16 };
 
 struct LossScale {
-  std::optional<double> constant;    // otherwise dynamic
+  std::optional<double> constant;  // otherwise dynamic
   double initial = 4294967296.0, minimum = 1;
   int64_t window_steps = 1000, hysteresis = 2;
 };
@@ -70,77 +70,80 @@ struct LossScale {
 struct Precision {
   Dtype compute = Dtype::Float32;
   Dtype grad_reduce = Dtype::Float32;
-  LossScale loss_scale;              // read when compute is Float16
+  LossScale loss_scale;  // read when compute is Float16
 };
 
 enum class RecomputeKind { None, Full, Selective };
 struct Recompute {
   RecomputeKind kind = RecomputeKind::None;
-  std::vector<int64_t> layer_ids;               // Full: 0-based layers that are run again in backward
-  int64_t layers_per_block = 1;                 // Full: neighbours of layer_ids that share one saved input
-  std::vector<std::string> modules;             // Selective: core_attn, mlp, layernorm
+  std::vector<int64_t> layer_ids;    // Full: 0-based layers that are run again in backward
+  int64_t layers_per_block = 1;      // Full: neighbours of layer_ids that share one saved input
+  std::vector<std::string> modules;  // Selective: core_attn, mlp, layernorm
 };
 
 // ---------------------------------------------------------------- data
 enum class LoaderOrder { Single, Cyclic };
 
-struct DataFile { double weight = 1; std::string prefix; };
+struct DataFile {
+  double weight = 1;
+  std::string prefix;
+};
 struct DataBlend {
   std::vector<DataFile> files;
-  bool weighted = false;             // weights were given (one weighted file is a blend too)
+  bool weighted = false;  // weights were given (one weighted file is a blend too)
   bool empty() const { return files.empty(); }
 };
 
-struct PrepareData {                 // text from which missing data files are made before the run
-  std::vector<std::string> inputs;   // .txt, .txt.gz, .jsonl, .jsonl.gz
-  double valid_fraction = 0;         // last part of the text goes to the validation file
+struct PrepareData {                // text from which missing data files are made before the run
+  std::vector<std::string> inputs;  // .txt, .txt.gz, .jsonl, .jsonl.gz
+  double valid_fraction = 0;        // last part of the text goes to the validation file
   std::string json_key = "text";
-  std::string document = "file";     // text files: file, paragraph, line
-  int64_t train_tokenizer_vocab_size = 0;   // > 0: train a byte-level BPE into tokenizer_model when it is missing
+  std::string document = "file";           // text files: file, paragraph, line
+  int64_t train_tokenizer_vocab_size = 0;  // > 0: train a byte-level BPE into tokenizer_model when it is missing
 };
 
 struct Data {
   bool mock = false;
-  DataBlend blend;                   // cut by `split`
-  std::string split;                 // "969, 30, 1"
-  DataBlend train, valid, test;      // per-split files; then `blend` is empty
+  DataBlend blend;               // cut by `split`
+  std::string split;             // "969, 30, 1"
+  DataBlend train, valid, test;  // per-split files; then `blend` is empty
   int64_t sequence_length = 0;
   int64_t seed = 1234;
   LoaderOrder order = LoaderOrder::Single;
-  bool shard_per_rank = true;        // cyclic: each rank owns a contiguous part of the pass
+  bool shard_per_rank = true;  // cyclic: each rank owns a contiguous part of the pass
   bool reset_position_ids = false, reset_attention_mask = false, mask_loss_at_eod = false;
   bool drop_last_partial_validation_sample = true;
-  std::string index_cache_folder;    // empty: beside the data
+  std::string index_cache_folder;  // empty: beside the data
   std::optional<PrepareData> prepare;
 };
 
 struct Tokenizer {
-  std::string type;                  // as the dialect names it
+  std::string type;  // as the dialect names it
   std::string model, vocab_file, merge_file;
-  std::string preset_name;           // what the header line shows
-  std::optional<int64_t> vocab_size; // NullTokenizer
+  std::string preset_name;            // what the header line shows
+  std::optional<int64_t> vocab_size;  // NullTokenizer
 };
 
 // ---------------------------------------------------------------- evaluation, checkpoints, logging, exit
 struct Evaluation {
-  int64_t interval_steps = 0;        // 0: never
-  int64_t num_batches = 0;           // global batches a round; 0: never
+  int64_t interval_steps = 0;  // 0: never
+  int64_t num_batches = 0;     // global batches a round; 0: never
   bool at_start = false;
 };
 
 struct Checkpoint {
   bool save = false;
-  std::string load_folder;           // continue from another run's checkpoints; empty: none
-  bool load_weights_only = false;    // "finetune": step 0, no optimizer, no random state
+  std::string load_folder;         // continue from another run's checkpoints; empty: none
+  bool load_weights_only = false;  // "finetune": step 0, no optimizer, no random state
   bool load_optimizer = true;
   bool missing_load_is_error = true;
   std::optional<int64_t> load_step;
-  int64_t interval_steps = 0;        // 0: only at the end
+  int64_t interval_steps = 0;  // 0: only at the end
   bool save_at_end = true;
   bool asynchronous = true;
-  int64_t keep_last = 0;             // 0: keep all
-  bool resume_by_default = false;    // auto_continue_train
-  bool override_schedule = false;    // schedule of the configuration instead of the checkpoint's
+  int64_t keep_last = 0;           // 0: keep all
+  bool resume_by_default = false;  // auto_continue_train
+  bool override_schedule = false;  // schedule of the configuration instead of the checkpoint's
   bool use_checkpoint_schedule = false;
 };
 
@@ -157,7 +160,7 @@ struct Exit {
   int64_t train_steps = 0;
   std::optional<double> duration_minutes;
   std::optional<int64_t> interval_steps;
-  std::vector<int64_t> steps_to_skip;      // data consumed, no update
+  std::vector<int64_t> steps_to_skip;  // data consumed, no update
   bool fail_on_nan = true;
 };
 
@@ -166,7 +169,7 @@ struct Parallel {
   bool overlap_grad_reduce = false;
   int64_t bucket_elements = 40'000'000;
   double timeout_minutes = 10;
-  bool deterministic = false;        // one canonical pairwise sum over micro-batches and ranks
+  bool deterministic = false;  // one canonical pairwise sum over micro-batches and ranks
 };
 
 }  // namespace primus::spec

@@ -2,9 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
-
 #include <fmt/format.h>
+#include <limits>
 
 #include "primus/base/strings.h"
 
@@ -40,7 +39,9 @@ std::string number(double value) {
 struct Scale {
   Range x, y;
   double px(double value) const { return kLeft + (value - x.low) / (x.high - x.low) * (kWidth - kLeft - kRight); }
-  double py(double value) const { return kHeight - kBottom - (value - y.low) / (y.high - y.low) * (kHeight - kTop - kBottom); }
+  double py(double value) const {
+    return kHeight - kBottom - (value - y.low) / (y.high - y.low) * (kHeight - kTop - kBottom);
+  }
 };
 
 // Points of one series, thinned to the extremes of every pixel column.
@@ -63,7 +64,8 @@ std::string path_of(const Series& series, const Scale& scale) {
     if (points[0] == points[1]) points.pop_back();
     for (const size_t point : points) {
       if (!std::isfinite(series.y[point])) continue;
-      path += fmt::format("{}{:.1f} {:.1f}", pen_down ? "L" : "M", scale.px(series.x[point]), scale.py(series.y[point]));
+      path +=
+          fmt::format("{}{:.1f} {:.1f}", pen_down ? "L" : "M", scale.px(series.x[point]), scale.py(series.y[point]));
       pen_down = true;
     }
     if (gap) pen_down = false;
@@ -76,8 +78,9 @@ std::string axes(const Scale& scale) {
   std::string svg;
   for (const double tick : nice_ticks(scale.y.low, scale.y.high, 5)) {
     const double y = scale.py(tick);
-    svg += fmt::format("<line class=grid x1={} x2={} y1={:.1f} y2={:.1f} /><text x={} y={:.1f} text-anchor=end>{}</text>", kLeft,
-                       kWidth - kRight, y, y, kLeft - 6, y + 4, number(tick));
+    svg +=
+        fmt::format("<line class=grid x1={} x2={} y1={:.1f} y2={:.1f} /><text x={} y={:.1f} text-anchor=end>{}</text>",
+                    kLeft, kWidth - kRight, y, y, kLeft - 6, y + 4, number(tick));
   }
   for (const double tick : nice_ticks(scale.x.low, scale.x.high, 6)) {
     svg += fmt::format("<text x={:.1f} y={} text-anchor=middle>{}</text>", scale.px(tick), kHeight - 10, number(tick));

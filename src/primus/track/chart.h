@@ -8,8 +8,8 @@ namespace primus::track {
 
 struct Series {
   std::string name;
-  std::vector<double> x, y;   // non-finite points leave a gap
-  bool dots = false;          // few points: drawn as dots with a line
+  std::vector<double> x, y;  // non-finite points leave a gap
+  bool dots = false;         // few points: drawn as dots with a line
 };
 
 struct Chart {

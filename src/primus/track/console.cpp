@@ -8,11 +8,13 @@ namespace primus::track {
 
 namespace {
 
-constexpr const char* kColumns = "    step      loss  grad norm        lr      ms     tok/s  GFLOP/s   peak    memory  left";
+constexpr const char* kColumns =
+    "    step      loss  grad norm        lr      ms     tok/s  GFLOP/s   peak    memory  left";
 
 class Console : public Sink {
  public:
-  Console(Logger& log, ConsoleOptions options) : log_(log), options_(options), start_(std::chrono::steady_clock::now()) {}
+  Console(Logger& log, ConsoleOptions options)
+      : log_(log), options_(options), start_(std::chrono::steady_clock::now()) {}
 
   void on_step(const StepRow& row) override {
     const bool first = row.step == options_.first_step + 1;
@@ -63,7 +65,8 @@ class Console : public Sink {
     const std::string share = row.mfu ? fmt::format("{:.1f}%", *row.mfu * scale * 100) : "-";
     return fmt::format("{:>8} {:>9.4f} {:>10.4f} {:>9.3e} {:>7.1f} {:>9.0f} {:>8.1f} {:>6} {:>9}  {}", row.step,
                        loss_sum_ / static_cast<double>(num_losses_), row.grad_norm, row.lr, ms, tokens_per_s,
-                       row.model_flops * scale / 1e9, share, format_bytes(extra(row, "memory_bytes")), time_left(row, first));
+                       row.model_flops * scale / 1e9, share, format_bytes(extra(row, "memory_bytes")),
+                       time_left(row, first));
   }
 
   std::string time_left(const StepRow& row, bool first) {
@@ -86,6 +89,8 @@ class Console : public Sink {
 
 }  // namespace
 
-std::unique_ptr<Sink> open_console(Logger& log, ConsoleOptions options) { return std::make_unique<Console>(log, options); }
+std::unique_ptr<Sink> open_console(Logger& log, ConsoleOptions options) {
+  return std::make_unique<Console>(log, options);
+}
 
 }  // namespace primus::track

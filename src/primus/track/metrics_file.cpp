@@ -16,11 +16,13 @@ std::string kept_lines(const fs::path& path, int64_t resume_step) {
   const std::string text = value_or_throw(read_text_file(path));
   for (size_t begin = 0; begin < text.size();) {
     const size_t end = text.find('\n', begin);
-    if (end == std::string::npos) break;   // a torn last line
+    if (end == std::string::npos) break;  // a torn last line
     const std::string_view line = std::string_view(text).substr(begin, end - begin);
     begin = end + 1;
     const Result<Json> row = parse_json(line, path.string());
-    if (!row.ok() || !row->contains("step") || !(*row)["step"].is_number() || (*row)["step"].get<int64_t>() > resume_step) continue;
+    if (!row.ok() || !row->contains("step") || !(*row)["step"].is_number() ||
+        (*row)["step"].get<int64_t>() > resume_step)
+      continue;
     kept.append(line).push_back('\n');
   }
   return kept;

@@ -1,9 +1,8 @@
 #include "primus/track/report.h"
 
 #include <cmath>
-#include <map>
-
 #include <fmt/format.h>
+#include <map>
 
 #include "primus/base/error.h"
 #include "primus/base/json.h"
@@ -33,18 +32,19 @@ svg { width: 100%; height: auto; display: block; } svg text { fill: var(--soft);
 )";
 
 struct Rows {
-  std::map<std::string, Series> by_key;   // "loss", "val_loss", ...
+  std::map<std::string, Series> by_key;  // "loss", "val_loss", ...
   Json last_step;
 };
 
 double as_number(const Json& value) {
   if (value.is_number()) return value.get<double>();
-  return std::nan("");   // null, "NaN", "Infinity": a gap
+  return std::nan("");  // null, "NaN", "Infinity": a gap
 }
 
 Rows read_rows(const fs::path& path) {
   const Result<std::string> text = read_text_file(path);
-  if (!text.ok()) throw RunError(fmt::format("'{}' holds no run: metrics.jsonl is missing", path.parent_path().string()));
+  if (!text.ok())
+    throw RunError(fmt::format("'{}' holds no run: metrics.jsonl is missing", path.parent_path().string()));
   Rows rows;
   for (const std::string& line : split(*text, '\n')) {
     const Result<Json> row = line.empty() ? Result<Json>(Json()) : parse_json(line, path.string());
@@ -65,11 +65,20 @@ std::string escape(std::string_view text) {
   std::string safe;
   for (const char c : text) {
     switch (c) {
-      case '<': safe += "&lt;"; break;
-      case '>': safe += "&gt;"; break;
-      case '&': safe += "&amp;"; break;
-      case '"': safe += "&quot;"; break;
-      default: safe += c;
+      case '<':
+        safe += "&lt;";
+        break;
+      case '>':
+        safe += "&gt;";
+        break;
+      case '&':
+        safe += "&amp;";
+        break;
+      case '"':
+        safe += "&quot;";
+        break;
+      default:
+        safe += c;
     }
   }
   return safe;
@@ -84,9 +93,13 @@ std::string facts(const Rows& rows, const fs::path& folder) {
   const Result<std::string> text = read_text_file(folder / "config/identity.json");
   const Result<Json> identity = text.ok() ? parse_json(*text, "identity.json") : Result<Json>(Json::object());
   if (identity.ok()) {
-    for (const auto& [key, name] : {std::pair{"framework", "framework"}, {"model", "model"}, {"num_layers", "layers"},
-                                    {"hidden_size", "hidden size"}, {"seq_length", "sequence length"},
-                                    {"global_batch_size", "global batch"}, {"seed", "seed"}}) {
+    for (const auto& [key, name] : {std::pair{"framework", "framework"},
+                                    {"model", "model"},
+                                    {"num_layers", "layers"},
+                                    {"hidden_size", "hidden size"},
+                                    {"seq_length", "sequence length"},
+                                    {"global_batch_size", "global batch"},
+                                    {"seed", "seed"}}) {
       if (!identity->contains(key)) continue;
       const Json& value = (*identity)[key];
       html += fact(name, value.is_string() ? value.get<std::string>() : value.dump());
@@ -99,7 +112,8 @@ std::string facts(const Rows& rows, const fs::path& folder) {
     html += fact("last loss", fmt::format("{:.4f}", number("loss")));
   }
   for (const auto& [key, series] : rows.by_key) {
-    if (key.starts_with("val_loss") && !series.y.empty()) html += fact("last " + key, fmt::format("{:.4f}", series.y.back()));
+    if (key.starts_with("val_loss") && !series.y.empty())
+      html += fact("last " + key, fmt::format("{:.4f}", series.y.back()));
   }
   return html + "</dl>\n";
 }
@@ -118,8 +132,8 @@ std::string chart_section(const Rows& rows, const std::string& title, const std:
     chart.series.push_back(std::move(series));
   }
   if (chart.series.empty()) return {};
-  return fmt::format("<section><h2>{}</h2>{}<div class=legend>{} by step{}</div></section>\n", escape(title), render_svg(chart), legend,
-                     unit.empty() ? "" : ", in " + unit);
+  return fmt::format("<section><h2>{}</h2>{}<div class=legend>{} by step{}</div></section>\n", escape(title),
+                     render_svg(chart), legend, unit.empty() ? "" : ", in " + unit);
 }
 
 }  // namespace
@@ -128,7 +142,8 @@ fs::path write_report(const fs::path& run_folder) {
   const Rows rows = read_rows(run_folder / "metrics.jsonl");
   const std::string name = run_folder.lexically_normal().filename().string();
   std::string html = fmt::format(
-      "<!doctype html>\n<html lang=en>\n<head><meta charset=utf-8><meta name=viewport content=\"width=device-width, initial-scale=1\">\n"
+      "<!doctype html>\n<html lang=en>\n<head><meta charset=utf-8><meta name=viewport content=\"width=device-width, "
+      "initial-scale=1\">\n"
       "<title>{0}</title>\n<style>{1}</style></head>\n<body>\n<h1>{0}</h1>\n"
       "<a href=\"config/resolved.yaml\">resolved configuration</a>, <a href=\"metrics.jsonl\">metrics</a>\n",
       escape(name), kStyle);

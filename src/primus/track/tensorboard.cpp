@@ -1,17 +1,16 @@
 // TensorBoard event files. Record: u64 length, masked CRC-32C of it, a protobuf Event, masked CRC-32C of that. The few
 // fields that scalars need are encoded by hand: linking protobuf beside libtorch only asks for version trouble.
-#include <unistd.h>
+#include "primus/track/tensorboard.h"
 
 #include <chrono>
 #include <cstdio>
 #include <cstring>
-
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include "primus/base/error.h"
 #include "primus/base/hash.h"
 #include "primus/track/metrics.h"
-#include "primus/track/tensorboard.h"
 
 namespace primus::track {
 
@@ -37,7 +36,7 @@ void append_bytes_field(std::string& out, int number, std::string_view bytes) {
 
 std::string event_start(double wall_time) {
   std::string event;
-  event.push_back(1 << 3 | 1);   // wall_time = 1, fixed 64 bit
+  event.push_back(1 << 3 | 1);  // wall_time = 1, fixed 64 bit
   append_fixed(event, &wall_time, sizeof wall_time);
   return event;
 }
@@ -69,12 +68,12 @@ std::string version_event(double wall_time) {
 std::string scalar_event(double wall_time, int64_t step, std::string_view tag, float number) {
   std::string value;
   append_bytes_field(value, 1, tag);
-  value.push_back(2 << 3 | 5);   // simple_value = 2, fixed 32 bit
+  value.push_back(2 << 3 | 5);  // simple_value = 2, fixed 32 bit
   append_fixed(value, &number, sizeof number);
   std::string summary;
   append_bytes_field(summary, 1, value);
   std::string event = event_start(wall_time);
-  event.push_back(2 << 3);       // step = 2, varint
+  event.push_back(2 << 3);  // step = 2, varint
   append_varint(event, static_cast<uint64_t>(step));
   append_bytes_field(event, 5, summary);
   return event;
@@ -92,8 +91,9 @@ class TensorBoard : public Sink {
     create_folders(folder);
     char host[256] = "host";
     ::gethostname(host, sizeof host - 1);
-    const std::string name = fmt::format("events.out.tfevents.{:010d}.{}.{}", static_cast<int64_t>(now_seconds()), host, ::getpid());
-    for (int number = 0; file_ == nullptr && number < 100; ++number) {   // never into a file that is there
+    const std::string name =
+        fmt::format("events.out.tfevents.{:010d}.{}.{}", static_cast<int64_t>(now_seconds()), host, ::getpid());
+    for (int number = 0; file_ == nullptr && number < 100; ++number) {  // never into a file that is there
       path_ = folder / fmt::format("{}.{}", name, number);
       file_ = std::fopen(path_.c_str(), "wbx");
     }
@@ -147,6 +147,8 @@ class TensorBoard : public Sink {
 }  // namespace
 
 // A resumed run adds a file of its own; TensorBoard shows later values of a step in place of earlier ones.
-std::unique_ptr<Sink> open_tensorboard(const fs::path& folder) { return std::make_unique<TensorBoard>(folder); }
+std::unique_ptr<Sink> open_tensorboard(const fs::path& folder) {
+  return std::make_unique<TensorBoard>(folder);
+}
 
 }  // namespace primus::track

@@ -1,7 +1,6 @@
 #include "primus/train/checkpointing.h"
 
 #include <algorithm>
-
 #include <fmt/format.h>
 
 #include "primus/spec/fingerprint.h"
@@ -12,8 +11,8 @@ namespace primus::train {
 namespace {
 
 // The part of `tensor` (owned rows of the parameter) that lies in one piece, as a box of the piece.
-void append_piece_shards(std::vector<ckpt::NamedShard>& shards, const std::string& prefix, const nn::Parameter& parameter,
-                         const at::Tensor& tensor) {
+void append_piece_shards(std::vector<ckpt::NamedShard>& shards, const std::string& prefix,
+                         const nn::Parameter& parameter, const at::Tensor& tensor) {
   int64_t piece_begin = 0;
   for (const nn::Piece& piece : parameter.pieces()) {
     const int64_t piece_end = piece_begin + piece.num_rows;
@@ -24,7 +23,9 @@ void append_piece_shards(std::vector<ckpt::NamedShard>& shards, const std::strin
       shape.front() = piece.num_rows;
       std::vector<int64_t> offset(shape.size(), 0);
       offset.front() = begin - piece_begin;
-      shards.push_back({.name = prefix + piece.name, .global_shape = shape, .offset = offset,
+      shards.push_back({.name = prefix + piece.name,
+                        .global_shape = shape,
+                        .offset = offset,
                         .data = tensor.narrow(0, begin - parameter.owned_begin(), end - begin)});
     }
     piece_begin = piece_end;
@@ -81,9 +82,12 @@ data::OrderRule order_from_json(const Json& json) {
 
 const char* name_of(spec::Dtype dtype) {
   switch (dtype) {
-    case spec::Dtype::Float32: return "fp32";
-    case spec::Dtype::BFloat16: return "bf16";
-    case spec::Dtype::Float16: return "fp16";
+    case spec::Dtype::Float32:
+      return "fp32";
+    case spec::Dtype::BFloat16:
+      return "bf16";
+    case spec::Dtype::Float16:
+      return "fp16";
   }
   return "fp32";
 }
@@ -169,9 +173,11 @@ void choose_schedule(Trainer& trainer, const Json& saved, const fs::path& checkp
   Diagnostic error = error_at({checkpoint.string()}, "the checkpoint was trained with another schedule");
   for (const auto& [key, value] : mine.items()) {
     if (saved.value(key, Json()) == value) continue;
-    error.found += fmt::format("{}{}: {} in the checkpoint, {} now", error.found.empty() ? "" : "; ", key, saved.value(key, Json()).dump(), value.dump());
+    error.found += fmt::format("{}{}: {} in the checkpoint, {} now", error.found.empty() ? "" : "; ", key,
+                               saved.value(key, Json()).dump(), value.dump());
   }
-  error.suggestion = "override_opt_param_scheduler: true takes the new one, use_checkpoint_opt_param_scheduler: true the old one";
+  error.suggestion =
+      "override_opt_param_scheduler: true takes the new one, use_checkpoint_opt_param_scheduler: true the old one";
   throw InputError(error);
 }
 
@@ -179,8 +185,8 @@ void choose_schedule(Trainer& trainer, const Json& saved, const fs::path& checkp
 
 void restore(Trainer& trainer, const hub::FoundCheckpoint& checkpoint, bool weights_only) {
   const bool with_optimizer = !weights_only && trainer.spec.checkpoint.load_optimizer;
-  const ckpt::LoadReport report = value_or_throw(
-      ckpt::load(checkpoint, destinations(trainer, with_optimizer), {.model = spec::model_fingerprint(trainer.spec.model)}));
+  const ckpt::LoadReport report = value_or_throw(ckpt::load(checkpoint, destinations(trainer, with_optimizer),
+                                                            {.model = spec::model_fingerprint(trainer.spec.model)}));
   for (nn::Parameter* parameter : trainer.model.parameters()) parameter->refresh_compute();
   trainer.data_parallel->gather_updated_rows();
   const hub::CheckpointState& state = checkpoint.manifest.state;

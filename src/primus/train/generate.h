@@ -8,10 +8,10 @@
 namespace primus::train {
 
 struct GenerateOptions {
-  std::string prompt;          // empty: the end-of-document token, else a newline
+  std::string prompt;  // empty: the end-of-document token, else a newline
   int64_t num_tokens = 200;
-  double temperature = 0.8;    // 0: the most likely token
-  int64_t top_k = 50;          // 0: all
+  double temperature = 0.8;  // 0: the most likely token
+  int64_t top_k = 50;        // 0: all
   uint64_t seed = 0;
 };
 

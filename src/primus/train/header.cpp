@@ -14,22 +14,27 @@ std::string tokenizer_line(const Trainer& trainer) {
   const spec::Tokenizer& tokenizer = trainer.spec.tokenizer;
   const std::string name = tokenizer.preset_name.empty() ? tokenizer.type : tokenizer.preset_name;
   if (trainer.spec.data.mock) return name + " (not loaded: mock_data)";
-  return fmt::format("{} ({}, {} ids)", name, trainer.tokenizer->kind(), format_thousands(trainer.tokenizer->vocab_size()));
+  return fmt::format("{} ({}, {} ids)", name, trainer.tokenizer->kind(),
+                     format_thousands(trainer.tokenizer->vocab_size()));
 }
 
 std::string model_line(const spec::Model& model) {
   const spec::ModelSize size = spec::count_parameters(model, /*padded=*/false);
   const spec::LayerSpec& layer = model.layers.front();
-  return fmt::format("{} parameters ({} layers x {}, {} heads, {} kv heads, ffn {}, vocabulary {}{})", format_count(static_cast<double>(size.total())),
-                     model.layers.size(), model.hidden_size, layer.attention.num_heads, layer.attention.num_kv_heads,
-                     layer.mlp.ffn_size, format_thousands(model.vocab_size), model.tied_embeddings ? ", tied" : "");
+  return fmt::format("{} parameters ({} layers x {}, {} heads, {} kv heads, ffn {}, vocabulary {}{})",
+                     format_count(static_cast<double>(size.total())), model.layers.size(), model.hidden_size,
+                     layer.attention.num_heads, layer.attention.num_kv_heads, layer.mlp.ffn_size,
+                     format_thousands(model.vocab_size), model.tied_embeddings ? ", tied" : "");
 }
 
 const char* precision_name(spec::Dtype dtype) {
   switch (dtype) {
-    case spec::Dtype::Float32: return "fp32";
-    case spec::Dtype::BFloat16: return "bf16 products, fp32 master weights and gradients";
-    case spec::Dtype::Float16: return "fp16 products with loss scaling, fp32 master weights and gradients";
+    case spec::Dtype::Float32:
+      return "fp32";
+    case spec::Dtype::BFloat16:
+      return "bf16 products, fp32 master weights and gradients";
+    case spec::Dtype::Float16:
+      return "fp16 products with loss scaling, fp32 master weights and gradients";
   }
   return "fp32";
 }
@@ -45,12 +50,14 @@ void log_header(const Trainer& trainer) {
   line("model", spec.identity.model_file);
   line("tokenizer", tokenizer_line(trainer));
   line("parameters", model_line(spec.model));
-  line("batch", fmt::format("{} sequences x {} tokens a step (micro-batch {}, {} data-parallel rank{})", spec.batch.global_batch_size,
-                            spec.data.sequence_length, spec.batch.micro_batch_size, trainer.group.size(),
-                            trainer.group.size() == 1 ? "" : "s"));
+  line("batch", fmt::format("{} sequences x {} tokens a step (micro-batch {}, {} data-parallel rank{})",
+                            spec.batch.global_batch_size, spec.data.sequence_length, spec.batch.micro_batch_size,
+                            trainer.group.size(), trainer.group.size() == 1 ? "" : "s"));
   line("precision", precision_name(spec.precision.compute));
-  line("flops", fmt::format("{} model FLOPs a token: 6 x (layers' weights + head) + causal half of attention, backward = 2 x forward",
-                            format_count(spec::flops_per_token(spec.model, spec.data.sequence_length))));
+  line("flops",
+       fmt::format(
+           "{} model FLOPs a token: 6 x (layers' weights + head) + causal half of attention, backward = 2 x forward",
+           format_count(spec::flops_per_token(spec.model, spec.data.sequence_length))));
   const std::string peak = trainer.machine.peak_flops
                                ? fmt::format("measured peak {:.0f} GFLOP/s a rank", *trainer.machine.peak_flops / 1e9)
                                : "peak not known for this type";

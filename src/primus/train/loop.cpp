@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-
 #include <fmt/format.h>
 
 #include "primus/base/process_memory.h"
@@ -21,9 +20,13 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
 
-bool is_multiple(int64_t step, std::optional<int64_t> interval) { return interval && *interval > 0 && step % *interval == 0; }
+bool is_multiple(int64_t step, std::optional<int64_t> interval) {
+  return interval && *interval > 0 && step % *interval == 0;
+}
 
 bool contains(const std::vector<int64_t>& steps, int64_t step) {
   return std::find(steps.begin(), steps.end(), step) != steps.end();
@@ -57,8 +60,10 @@ LoopResult Loop::run() {
   auto order = std::make_shared<const data::SampleOrder>(
       value_or_throw(data::SampleOrder::make(trainer_.train_data->size(), trainer_.order_rule)));
   data::BatchLoader loader(trainer_.train_data, order,
-                           {.micro_batch_size = spec.batch.micro_batch_size, .rank = trainer_.group.rank(),
-                            .num_ranks = trainer_.group.size(), .queue_depth = 4},
+                           {.micro_batch_size = spec.batch.micro_batch_size,
+                            .rank = trainer_.group.rank(),
+                            .num_ranks = trainer_.group.size(),
+                            .queue_depth = 4},
                            trainer_.state.consumed_samples);
   if (writer_) writer_->reserve(shards_of(trainer_));
   if (spec.evaluation.at_start && trainer_.state.step == 0) evaluate_if_due(/*at_end=*/true);
@@ -94,8 +99,12 @@ void Loop::publish(const StepResult& step, double seconds) {
   if (rule.log_params_norm) extra.emplace_back("params_norm", parameters_norm(trainer_));
   if (rule.log_num_zeros) extra.emplace_back("num_zeros", static_cast<double>(num_zero_gradients(trainer_)));
   if (sinks_.empty()) return;
-  track::StepRow row{.step = state.step, .loss = step.loss, .grad_norm = step.grad_norm, .lr = step.lr,
-                     .tokens = state.consumed_tokens, .step_ms = seconds * 1e3};
+  track::StepRow row{.step = state.step,
+                     .loss = step.loss,
+                     .grad_norm = step.grad_norm,
+                     .lr = step.lr,
+                     .tokens = state.consumed_tokens,
+                     .step_ms = seconds * 1e3};
   row.tokens_per_s = static_cast<double>(step.num_tokens) / seconds;
   row.model_flops = row.tokens_per_s * spec::flops_per_token(trainer_.spec.model, trainer_.spec.data.sequence_length);
   row.mfu = share_of_peak(row.model_flops);

@@ -14,12 +14,13 @@ enum class StopReason { Finished, Signal, Duration, Interval };
 
 struct LoopResult {
   StopReason reason = StopReason::Finished;
-  int signal = 0;                              // the one that ended the loop
+  int signal = 0;  // the one that ended the loop
   std::optional<double> last_validation_loss;
   std::optional<double> test_loss;
 };
 
-// writer: null when nothing is saved. sinks: only rank 0 has any. A stop request of any rank is agreed on by all at a step.
+// writer: null when nothing is saved. sinks: only rank 0 has any. A stop request of any rank is agreed on by all at a
+// step.
 LoopResult run_loop(Trainer& trainer, ckpt::Writer* writer, const std::vector<std::unique_ptr<track::Sink>>& sinks);
 
 }  // namespace primus::train

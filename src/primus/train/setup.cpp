@@ -21,7 +21,8 @@ void log_all(Logger& log, const Diagnostics& findings) {
 // The measured choice is kept beside the one for products, so that every start on this machine computes the same bits.
 kernels::AttentionRoute chosen_attention_route(const fs::path& cache_file) {
   const tensor::CpuFeatures& cpu = tensor::cpu_features();
-  const std::string key = fmt::format("{} [{}], {}, {} threads", cpu.model, cpu.to_string(), tensor::versions(), tensor::num_threads());
+  const std::string key =
+      fmt::format("{} [{}], {}, {} threads", cpu.model, cpu.to_string(), tensor::versions(), tensor::num_threads());
   Json all = Json::object();
   if (const Result<std::string> text = read_text_file(cache_file); text.ok()) {
     const Result<Json> stored = parse_json(*text, cache_file.string());
@@ -93,7 +94,9 @@ Machine prepare_machine(dist::Group& world, Logger& log, const spec::RunSpec& sp
   machine.routes.attention = value_or_throw(kernels::AttentionRoute::parse(chosen.substr(middle + 1)));
   machine.peak_flops = measured_peak(spec.precision.compute);
   if (spec.precision.compute == spec::Dtype::Float16) {
-    log.warning("fp16 products run in software on CPUs and can be ten times slower than bf16; bf16: true needs no loss scaling");
+    log.warning(
+        "fp16 products run in software on CPUs and can be ten times slower than bf16; bf16: true needs no loss "
+        "scaling");
   }
   return machine;
 }
@@ -127,8 +130,9 @@ Start find_start(const spec::RunSpec& spec, bool resume, Logger& log) {
   if (!start.resume && !spec.checkpoint.load_folder.empty()) {
     Result<hub::FoundCheckpoint> found = find_load(spec.checkpoint);
     if (!found.ok() && !spec.checkpoint.missing_load_is_error) {
-      log.warning(fmt::format("load: {}: no complete checkpoint there; weights start fresh, as exit_on_missing_checkpoint: false allows",
-                              spec.checkpoint.load_folder));
+      log.warning(fmt::format(
+          "load: {}: no complete checkpoint there; weights start fresh, as exit_on_missing_checkpoint: false allows",
+          spec.checkpoint.load_folder));
       return start;
     }
     start.load = value_or_throw(std::move(found));

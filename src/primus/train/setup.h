@@ -20,8 +20,8 @@ std::optional<double> measured_peak(spec::Dtype dtype);
 // Opens train, validation and test data; rank 0 first, so that an index is built once. Throws InputError.
 void open_data(Trainer& trainer);
 
-// Where weights and counters come from, in this order: this run's own newest checkpoint when resuming, the checkpoint that
-// `load` names, fresh values.
+// Where weights and counters come from, in this order: this run's own newest checkpoint when resuming, the checkpoint
+// that `load` names, fresh values.
 struct Start {
   std::optional<hub::FoundCheckpoint> resume;
   std::optional<hub::FoundCheckpoint> load;

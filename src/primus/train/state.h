@@ -1,5 +1,5 @@
-// The counters of a run. With the weights and the optimizer's moments they are everything a resume needs: random streams
-// are functions of (seed, step), the data position is the number of consumed samples.
+// The counters of a run. With the weights and the optimizer's moments they are everything a resume needs: random
+// streams are functions of (seed, step), the data position is the number of consumed samples.
 #pragma once
 
 #include <cstdint>

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -77,17 +76,21 @@ LossSum forward_backward(Trainer& trainer, const std::vector<data::MicroBatch>& 
     trainer.data_parallel->begin_micro_batch(index);
     const at::Tensor token_loss = trainer.model.forward_backward(batch, context, trainer.loss_scaler.scale());
     trainer.data_parallel->end_micro_batch(index);
-    sums.push_back({(token_loss.to(at::kDouble) * mask).sum().item<double>(), static_cast<double>(batches[i].num_loss_tokens)});
+    sums.push_back(
+        {(token_loss.to(at::kDouble) * mask).sum().item<double>(), static_cast<double>(batches[i].num_loss_tokens)});
   }
   return total(trainer, sums);
 }
 
-[[noreturn]] void fail_on_nan(const Trainer& trainer, const StepResult& result, const std::vector<data::MicroBatch>& batches) {
+[[noreturn]] void fail_on_nan(const Trainer& trainer, const StepResult& result,
+                              const std::vector<data::MicroBatch>& batches) {
   std::vector<int64_t> samples;
-  for (const data::MicroBatch& batch : batches) samples.insert(samples.end(), batch.sample_indices.begin(), batch.sample_indices.end());
+  for (const data::MicroBatch& batch : batches)
+    samples.insert(samples.end(), batch.sample_indices.begin(), batch.sample_indices.end());
   if (samples.size() > 16) samples.resize(16);
   throw RunError(fmt::format(
-      "step {}: loss {} and gradient norm {} are not finite (samples of this rank: {}). The last checkpoint is untouched; "
+      "step {}: loss {} and gradient norm {} are not finite (samples of this rank: {}). The last checkpoint is "
+      "untouched; "
       "set check_for_nan_in_loss_and_grad: false to skip such steps, or iterations_to_skip: [{}] to leave this one out",
       trainer.state.step + 1, result.loss, result.grad_norm, fmt::join(samples, " "), trainer.state.step + 1));
 }
@@ -143,7 +146,8 @@ StepResult train_step(Trainer& trainer, data::BatchLoader& loader) {
     result.grad_norm = norm.norm;
     result.finite = norm.finite && std::isfinite(result.loss);
     // A dynamic loss scale expects overflows now and then; elsewhere they are what the user wants to hear of.
-    if (!result.finite && spec.exit.fail_on_nan && !trainer.loss_scaler.is_dynamic()) fail_on_nan(trainer, result, batches);
+    if (!result.finite && spec.exit.fail_on_nan && !trainer.loss_scaler.is_dynamic())
+      fail_on_nan(trainer, result, batches);
     if (result.finite) {
       // 5 clip, 6 update
       const double clip = optim::clip_coefficient(result.grad_norm, spec.optimizer.clip_grad_norm);

@@ -20,6 +20,8 @@ void watch_stop_signals() {
   std::signal(SIGINT, on_signal);
 }
 
-int requested_stop() { return stop_signal; }
+int requested_stop() {
+  return stop_signal;
+}
 
 }  // namespace primus::train

@@ -21,7 +21,7 @@ namespace primus::train {
 struct Machine {
   nn::Routes routes;
   int num_threads = 1;
-  std::optional<double> peak_flops;   // per second, in the compute dtype, all threads of this rank
+  std::optional<double> peak_flops;  // per second, in the compute dtype, all threads of this rank
 };
 
 struct Trainer {
@@ -32,11 +32,11 @@ struct Trainer {
   nn::Context context(bool training) const;
 
   spec::RunSpec spec;
-  dist::Group& group;                                // the data-parallel ranks
+  dist::Group& group;  // the data-parallel ranks
   Logger& log;
   Machine machine;
-  std::unique_ptr<tokenizer::Tokenizer> tokenizer;   // null with mock data
-  std::shared_ptr<const data::DataSet> train_data, valid_data, test_data;   // null: not used
+  std::unique_ptr<tokenizer::Tokenizer> tokenizer;                         // null with mock data
+  std::shared_ptr<const data::DataSet> train_data, valid_data, test_data;  // null: not used
   data::OrderRule order_rule;
   models::Decoder model;
   std::unique_ptr<parallel::DataParallel> data_parallel;

@@ -1,10 +1,11 @@
 // Twenty optimizer steps against an independent PyTorch loop (make_llama_losses.py says who, versions and command).
 #include <gtest/gtest.h>
 
+#include "support/tiny_run.h"
+
 #include "primus/base/json.h"
 #include "primus/hub/safetensors.h"
 #include "primus/train/step.h"
-#include "support/tiny_run.h"
 
 namespace primus::train {
 namespace {
@@ -31,8 +32,14 @@ class RecordedData : public data::DataSet {
 };
 
 spec::RunSpec recorded_run() {
-  spec::RunSpec run = test::tiny_run({.hidden = 40, .num_layers = 3, .num_heads = 4, .num_kv_heads = 2, .head_dim = 12,
-                                      .ffn = 88, .vocab = 99, .sequence = kSequence});
+  spec::RunSpec run = test::tiny_run({.hidden = 40,
+                                      .num_layers = 3,
+                                      .num_heads = 4,
+                                      .num_kv_heads = 2,
+                                      .head_dim = 12,
+                                      .ffn = 88,
+                                      .vocab = 99,
+                                      .sequence = kSequence});
   for (spec::LayerSpec& layer : run.model.layers) {
     layer.input_norm.eps = layer.post_attention_norm.eps = 1e-3;
     layer.attention.rope->base = 777.0;
@@ -49,7 +56,8 @@ spec::RunSpec recorded_run() {
 TEST(LlamaLosses, EqualAnIndependentPyTorchLoopForTwentySteps) {
   const std::string folder = "tests/golden/train/";
   const auto tensors = test::read_safetensors(folder + "llama_losses.safetensors");
-  const Json golden = value_or_throw(parse_json(value_or_throw(read_text_file(folder + "llama_losses.json")), "golden"));
+  const Json golden =
+      value_or_throw(parse_json(value_or_throw(read_text_file(folder + "llama_losses.json")), "golden"));
   test::TinyTrainer tiny(recorded_run());
   Trainer& trainer = tiny.trainer();
   test::set_weights(trainer.model, tensors);
