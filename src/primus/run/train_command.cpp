@@ -48,7 +48,6 @@ Sinks open_sinks(const train::Trainer& trainer, Logger& log) {
                                             .interval_steps = trainer.spec.logging.interval_steps}));
   sinks.push_back(track::open_metrics_file(folder / "metrics.jsonl", trainer.state.step));
   if (trainer.spec.logging.tensorboard) sinks.push_back(track::open_tensorboard(folder / "tensorboard"));
-
   return sinks;
 }
 

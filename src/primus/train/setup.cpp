@@ -58,10 +58,6 @@ nn::Routes chosen_routes(Logger& log, const fs::path& cache_folder, const std::s
   return routes;
 }
 
-}  // namespace
-
-namespace {
-
 Result<hub::FoundCheckpoint> find_load(const spec::Checkpoint& rule) {
   const fs::path folder = rule.load_folder;
   if (!rule.load_step) return hub::find_checkpoint(folder);
