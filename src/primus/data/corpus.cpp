@@ -68,16 +68,14 @@ int64_t total_size_bytes(const CorpusOptions& options) {
 // One open file, plain or gzip (zlib tells them apart), cut into lines.
 class CorpusReader::File {
  public:
-  File(std::string path, size_t input) : path_(std::move(path)), input_(input), file_(gzopen(path_.c_str(), "rbe")) {
+  File(std::string path, size_t input)
+      : path_(std::move(path)), input_(input), file_(gzopen(path_.c_str(), "rbe"), &gzclose) {
     if (file_ == nullptr)
       throw InputError(error_at({path_}, fmt::format("cannot read the file: {}", std::strerror(errno))));
-    gzbuffer(file_, kReadBytes);
+    gzbuffer(file_.get(), kReadBytes);
     refill();
     if (buffer_.starts_with("\xEF\xBB\xBF")) at_ = 3;
   }
-  ~File() { gzclose(file_); }
-  File(const File&) = delete;
-  File& operator=(const File&) = delete;
 
   // The next line without its end; false at the end of the file. Appends to `line`.
   bool append_line(std::string& line) {
@@ -110,14 +108,14 @@ class CorpusReader::File {
   int64_t line() const { return line_; }  // number of the last line read
   size_t input() const { return input_; }
   const std::string& path() const { return path_; }
-  int64_t position_bytes() const { return gzoffset(file_); }
+  int64_t position_bytes() const { return gzoffset(file_.get()); }
 
  private:
   bool refill() {
     buffer_.resize(kReadBytes);
-    const int got = gzread(file_, buffer_.data(), kReadBytes);
+    const int got = gzread(file_.get(), buffer_.data(), kReadBytes);
     int code = Z_OK;
-    const char* message = gzerror(file_, &code);
+    const char* message = gzerror(file_.get(), &code);
     if (got < 0 || (code != Z_OK && code != Z_STREAM_END)) {
       const std::string why = code == Z_BUF_ERROR ? "it ends in the middle" : message;
       throw InputError(error_at({path_}, fmt::format("cannot read the compressed file: {}", why)));
@@ -129,7 +127,7 @@ class CorpusReader::File {
 
   std::string path_;
   size_t input_;
-  gzFile file_;
+  std::unique_ptr<std::remove_pointer_t<gzFile>, int (*)(gzFile)> file_;  // closed too when the first read fails
   std::string buffer_;
   size_t at_ = 0;
   int64_t line_ = 0;
