@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <cstring>
 #include <fmt/format.h>
+#include <memory>
 #include <simdjson.h>
 #include <zlib.h>
 
