@@ -86,7 +86,9 @@ TEST(Decoder, InitialisesZeroCentredGainsWithZeros) {
   Decoder decoder(model, spec::Dtype::Float32, {});
   decoder.initialise(3);
   for (const nn::Parameter* parameter : decoder.parameters()) {
-    if (parameter->name() == "final_norm.weight") EXPECT_EQ(parameter->master.abs().sum().item<double>(), 0);
+    if (parameter->name() == "final_norm.weight") {
+      EXPECT_EQ(parameter->master.abs().sum().item<double>(), 0);
+    }
   }
 }
 
