@@ -138,6 +138,11 @@ void megatron_recompute(Translation& t) {
   if (short_form || granularity == "selective") {
     r.kind = spec::RecomputeKind::Selective;
     r.modules = modules.empty() ? std::vector<std::string>{"core_attn"} : std::move(modules);
+    for (const std::string& name : r.modules) {
+      if (name != "core_attn" && name != "mlp")
+        t.error("recompute_modules", "recomputing the module '" + name + "' alone is not built yet", "core_attn, mlp",
+                "leave it out, or set recompute_granularity: full");
+    }
     if (method)
       t.error("recompute_method", "recompute_method belongs to recompute_granularity full", "null",
               "drop it, or set recompute_granularity: full");
