@@ -11,7 +11,7 @@ namespace primus::track {
 
 namespace {
 
-constexpr double kWidth = 640, kHeight = 260, kLeft = 64, kRight = 12, kTop = 12, kBottom = 30;
+constexpr double kWidth = 640, kHeight = 260, kLeft = 64, kRight = 24, kTop = 12, kBottom = 30;
 
 struct Range {
   double low = std::numeric_limits<double>::infinity();
@@ -102,7 +102,7 @@ std::vector<double> nice_ticks(double low, double high, int most) {
     }
   }
   std::vector<double> ticks;
-  for (double i = std::ceil(low / step); i * step <= high; ++i) ticks.push_back(i * step);
+  for (double i = std::ceil(low / step); i * step <= high; ++i) ticks.push_back(i * step + 0.0);  // no "-0"
   return ticks;
 }
 
