@@ -15,11 +15,6 @@ add_library(primus_prelude OBJECT src/primus/tensor/prelude/prelude.cpp)
 target_link_libraries(primus_prelude PUBLIC primus_options Torch::cpu)
 target_include_directories(primus_prelude PUBLIC ${PROJECT_BINARY_DIR}/fmt_first ${PROJECT_SOURCE_DIR}/src)
 target_precompile_headers(primus_prelude PUBLIC ${PROJECT_SOURCE_DIR}/src/primus/tensor/prelude.h)
-# Torch targets use torch's own OpenMP runtime (same soname beside libtorch, found through the run path).
-foreach(room ${PRIMUS_TORCH_ROOMS})
-  set(PRIMUS_OPENMP_${room} ON)
-endforeach()
-
 # Linked into executables, never into libraries: the symbol must be found in the program itself.
 add_library(primus_mkl_switch OBJECT src/primus/kernels/mkl_switch.c)
 if(PRIMUS_MKL_SWITCH)
