@@ -9,6 +9,7 @@
 #include <functional>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
+#include <ostream>
 #include <string>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -28,6 +29,10 @@ struct RankResult {
   bool was_stopped = false;
   double seconds = 0;  // from the start of all ranks to the end of this one
   std::string output;  // both streams
+
+  friend std::ostream& operator<<(std::ostream& out, const RankResult& result) {
+    return out << "exit code " << result.exit_code << ", signal " << result.signal << ", output:\n" << result.output;
+  }
 };
 
 // Holds a port as the launcher does: bound, not listening.
@@ -137,8 +142,7 @@ inline std::vector<RankResult> run_ranks(int num_ranks, const std::function<int(
 
 inline void expect_all_good(const std::vector<RankResult>& results) {
   for (size_t rank = 0; rank < results.size(); ++rank) {
-    EXPECT_EQ(results[rank].exit_code, 0) << "rank " << rank << ", signal " << results[rank].signal << ":\n"
-                                          << results[rank].output;
+    EXPECT_EQ(results[rank].exit_code, 0) << "rank " << rank << ": " << results[rank];
   }
 }
 

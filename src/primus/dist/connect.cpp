@@ -1,5 +1,7 @@
 #include "primus/dist/connect.h"
 
+#include <csignal>
+#include <ctime>
 #include <fmt/format.h>
 #include <random>
 
@@ -57,6 +59,28 @@ Endpoint with_environment(Endpoint endpoint) {
   return endpoint;
 }
 
+// Gloo and the store write to connections that a dead peer may have closed. The signal of such a write would end this
+// process before it could say which rank is lost; blocked, the write only fails. All threads that write are started
+// while this lives, and a thread inherits what is blocked.
+class BlockedPipeSignal {
+ public:
+  BlockedPipeSignal() {
+    ::sigemptyset(&pipe_);
+    ::sigaddset(&pipe_, SIGPIPE);
+    ::pthread_sigmask(SIG_BLOCK, &pipe_, &before_);
+  }
+  ~BlockedPipeSignal() {
+    const timespec at_once{};
+    if (::sigismember(&before_, SIGPIPE) == 0) ::sigtimedwait(&pipe_, nullptr, &at_once);  // what came is not delivered
+    ::pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+  }
+  BlockedPipeSignal(const BlockedPipeSignal&) = delete;
+  BlockedPipeSignal& operator=(const BlockedPipeSignal&) = delete;
+
+ private:
+  sigset_t pipe_{}, before_{};
+};
+
 std::string new_session() {
   std::random_device source;
   return fmt::format("{:08x}{:08x}{:08x}{:08x}", source(), source(), source(), source());
@@ -94,13 +118,14 @@ std::shared_ptr<ShmSegment> meet_in_memory(Meeting& meeting, const Endpoint& end
 std::unique_ptr<Group> connect(const Endpoint& given) {
   const Endpoint endpoint = with_environment(given);
   if (endpoint.world_size == 1) return single_rank_group("world");
+  const BlockedPipeSignal blocked;
   const WatchdogLimits limits{.heartbeat_seconds = endpoint.heartbeat_seconds,
                               .compare_seconds = std::min(10.0, endpoint.heartbeat_seconds / 3),
                               .operation_seconds = endpoint.timeout_minutes * 60};
   auto meeting = std::make_unique<Meeting>(endpoint);
   if (endpoint.backend == Backend::Gloo) {
     auto transport = gloo_transport(*meeting);
-    auto board = store_status_board(*meeting, endpoint.heartbeat_seconds);
+    auto board = store_status_board(*meeting);
     std::unique_ptr<Group> group =
         threaded_group("world", endpoint.rank, endpoint.world_size, std::move(transport), std::move(board), limits);
     group->barrier();

@@ -13,8 +13,9 @@ namespace primus::dist {
 // to do.
 std::unique_ptr<Transport> gloo_transport(const Meeting& meeting);
 
-// Status of the ranks in the store of the meeting. Each rank watches its neighbour and rank 0; rank 0 watches all. The
-// destructor on rank 0 waits some seconds until the others have left too: the store ends with it.
-std::unique_ptr<StatusBoard> store_status_board(const Meeting& meeting, double silence_seconds);
+// Status of the ranks in the store of the meeting. Returns when all ranks have theirs there; from then on nobody else
+// may use the store. Each rank watches its neighbour and rank 0; rank 0 watches all. The destructor on rank 0 waits
+// some seconds until the others know that it leaves: the store ends with it.
+std::unique_ptr<StatusBoard> store_status_board(Meeting& meeting);
 
 }  // namespace primus::dist

@@ -155,7 +155,7 @@ class ShmStatusBoard : public StatusBoard {
     shared.version.fetch_add(1);
   }
 
-  RankStatus read(int rank) override {
+  std::optional<RankStatus> read(int rank) override {
     SharedStatus& shared = segment_->rank(rank).status;
     RankStatus status;
     // A rank that was stopped while it wrote leaves an odd version for ever: take what is there after some tries.
@@ -172,6 +172,8 @@ class ShmStatusBoard : public StatusBoard {
     }
     return status;
   }
+
+  int keeper() const override { return -1; }
 
   bool ended(int rank) override { return segment_->unclaimed(rank); }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -48,7 +49,10 @@ class StatusBoard {
  public:
   virtual ~StatusBoard() = default;
   virtual void publish(const RankStatus& own) = 0;
-  virtual RankStatus read(int rank) = 0;
+  // Nothing: the board does not answer at the moment, which says nothing about that rank unless it keeps the board.
+  virtual std::optional<RankStatus> read(int rank) = 0;
+  // The rank without which the board does not answer; -1: there is none.
+  virtual int keeper() const = 0;
   // Whether the process of that rank is known to have ended.
   virtual bool ended(int rank) = 0;
   // The ranks whose heartbeat this one watches. Each rank is watched by at least one other.

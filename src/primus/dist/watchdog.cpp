@@ -34,7 +34,7 @@ void end_process(const std::string& report) {
 
 struct Watchdog::Watched {
   int rank = 0;
-  uint64_t num_beats = 0;
+  RankStatus last{};
   double heard_at_s = 0;
   int num_ticks_ended = 0;
 };
@@ -133,7 +133,7 @@ void Watchdog::tick(double now_s) {
   if (!failure.empty()) end_(failure);
   board_.publish(own);
   // When this process itself was stopped for a while, the silence was here.
-  if (now_s - last_tick_s_ > 3 * period(limits_) + 1) {
+  if (now_s - last_tick_s_ > std::min(3 * period(limits_) + 1, limits_.heartbeat_seconds / 2)) {
     for (Watched& watched : watched_) watched.heard_at_s = now_s;
   }
   last_tick_s_ = now_s;
@@ -142,25 +142,27 @@ void Watchdog::tick(double now_s) {
 }
 
 void Watchdog::look_at(Watched& watched, double now_s) {
-  const RankStatus status = board_.read(watched.rank);
-  if (status.left) return;
+  const std::optional<RankStatus> status = board_.read(watched.rank);
+  const bool heard = status && status->num_beats != watched.last.num_beats;
+  if (status) watched.last = *status;
+  if (watched.last.left) return;
   if (board_.ended(watched.rank)) {
     // It may have left between the two look-ups.
-    if (++watched.num_ticks_ended >= kTicksUntilEnded && !board_.read(watched.rank).left) {
+    if (++watched.num_ticks_ended >= kTicksUntilEnded && !board_.read(watched.rank).value_or(RankStatus{}).left) {
       end_(fmt::format("lost peer rank {}: its process has ended; its last word: {} ({})", watched.rank,
-                       describe(status), here(own())));
+                       describe(watched.last), here(own())));
     }
     return;
   }
-  if (status.num_beats != watched.num_beats) {
-    watched.num_beats = status.num_beats;
+  const bool board_is_silent = !status && watched.rank != board_.keeper();
+  if (heard || board_is_silent) {
     watched.heard_at_s = now_s;
     return;
   }
   const double silent_s = now_s - watched.heard_at_s;
   if (silent_s > limits_.heartbeat_seconds) {
     end_(fmt::format("rank {} is stuck: no heartbeat for {:.0f} s; its last word: {} ({})", watched.rank, silent_s,
-                     describe(status), here(own())));
+                     describe(watched.last), here(own())));
   }
 }
 
@@ -172,12 +174,20 @@ void Watchdog::look_at_operation(const RankStatus& own, double waited_s, double 
   std::vector<std::string> missing;
   for (int peer = 0; peer < num_ranks_; ++peer) {
     if (peer == rank_) continue;
-    const RankStatus status = board_.read(peer);
-    if (status.sequence == own.sequence && status.operation != own.operation) {
-      end_(fmt::format("ranks are in different operations: rank {} in {}, rank {} in {}, both as operation {} ({})",
-                       rank_, own.operation, peer, status.operation, own.sequence, here(own)));
+    std::optional<RankStatus> status = board_.read(peer);
+    if (!status) {
+      const auto known = std::ranges::find(watched_, peer, &Watched::rank);
+      if (known != watched_.end() && known->last.num_beats > 0) status = known->last;
     }
-    if (status.sequence < own.sequence) missing.push_back(fmt::format("rank {} ({})", peer, describe(status)));
+    if (!status) {
+      missing.push_back(fmt::format("rank {} (no news of it)", peer));
+      continue;
+    }
+    if (status->sequence == own.sequence && status->operation != own.operation) {
+      end_(fmt::format("ranks are in different operations: rank {} in {}, rank {} in {}, both as operation {} ({})",
+                       rank_, own.operation, peer, status->operation, own.sequence, here(own)));
+    }
+    if (status->sequence < own.sequence) missing.push_back(fmt::format("rank {} ({})", peer, describe(*status)));
   }
   if (!timed_out) return;
   end_(fmt::format("{} has waited {:.0f} s, longer than distributed_timeout_minutes allows; not there: {} ({})",

@@ -6,6 +6,7 @@
 #include "primus/base/check.h"
 #include "primus/base/strings.h"
 #include "primus/kernels/loops.h"
+#include "primus/kernels/mkl_sum.h"
 #include "primus/kernels/parallel.h"
 
 namespace primus::kernels {
@@ -70,6 +71,21 @@ at::Tensor linear_pointwise(const at::Tensor& x, const at::Tensor& w, const at::
                  c10::List<std::optional<at::Scalar>>(), "");
 }
 
+bool can_use(std::string_view dtype, GemmMethod method) {
+  switch (method) {
+    case GemmMethod::Aten:
+    case GemmMethod::LinearPointwise:
+      return true;
+    case GemmMethod::OneDnn:
+      return dtype == "f32";
+    case GemmMethod::MklSum:
+      return dtype == "bf16" && has_mkl_sum();
+    case GemmMethod::ViaFloat32:
+      return dtype != "f32";
+  }
+  return false;
+}
+
 void check_operands(const at::Tensor& a, const at::Tensor& b, const char* what) {
   PRIMUS_CHECK(a.scalar_type() == b.scalar_type(), std::string(what) + ": operands of different dtypes");
 }
@@ -112,6 +128,8 @@ std::string_view to_string(GemmMethod method) {
       return "onednn";
     case GemmMethod::LinearPointwise:
       return "linear_pointwise";
+    case GemmMethod::MklSum:
+      return "mkl_sum";
     case GemmMethod::ViaFloat32:
       return "via_float32";
   }
@@ -125,7 +143,7 @@ std::string GemmRoute::to_string() const {
 
 Result<GemmRoute> GemmRoute::parse(std::string_view text) {
   static constexpr GemmMethod kMethods[] = {GemmMethod::Aten, GemmMethod::OneDnn, GemmMethod::LinearPointwise,
-                                            GemmMethod::ViaFloat32};
+                                            GemmMethod::MklSum, GemmMethod::ViaFloat32};
   GemmRoute route;
   int num_read = 0;
   for (const std::string& part : split(text, ',')) {
@@ -135,8 +153,7 @@ Result<GemmRoute> GemmRoute::parse(std::string_view text) {
     if (sides.size() == 2 && sides[0] == "bf16") target = &route.bf16;
     if (sides.size() == 2 && sides[0] == "f16") target = &route.f16;
     for (const GemmMethod method : kMethods) {
-      const bool fits = target == &route.f32 ? method != GemmMethod::ViaFloat32 : method != GemmMethod::OneDnn;
-      if (target != nullptr && fits && sides[1] == kernels::to_string(method)) {
+      if (target != nullptr && can_use(sides[0], method) && sides[1] == kernels::to_string(method)) {
         *target = method;
         ++num_read;
       }
@@ -228,6 +245,8 @@ void linear_wgrad(const GemmRoute& route, const at::Tensor& dy, const at::Tensor
     }
   } else if (method == GemmMethod::ViaFloat32) {
     linear_wgrad(route, dy_rows.to(at::kFloat), x_rows.to(at::kFloat), main_grad, accumulate);
+  } else if (method == GemmMethod::MklSum) {
+    mkl_sum(dy_rows, x_rows, main_grad, accumulate);
   } else {
     wgrad_16_bit(dy_rows, x_rows, main_grad, accumulate);
   }

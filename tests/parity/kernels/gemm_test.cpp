@@ -4,6 +4,7 @@
 #include <fstream>
 #include <gtest/gtest.h>
 
+#include "primus/kernels/mkl_sum.h"
 #include "primus/tensor/prelude.h"
 
 namespace primus::kernels {
@@ -24,14 +25,16 @@ struct MethodCase {
 };
 
 std::vector<MethodCase> methods() {
-  return {{at::kDouble, {}, 1e-14},
-          {at::kFloat, {.f32 = GemmMethod::Aten}, 1e-6},
-          {at::kFloat, {.f32 = GemmMethod::LinearPointwise}, 1e-6},
-          {at::kBFloat16, {.bf16 = GemmMethod::Aten}, 4e-3},
-          {at::kBFloat16, {.bf16 = GemmMethod::LinearPointwise}, 4e-3},
-          {at::kBFloat16, {.bf16 = GemmMethod::ViaFloat32}, 4e-3},
-          {at::kHalf, {.f16 = GemmMethod::Aten}, 6e-4},
-          {at::kHalf, {.f16 = GemmMethod::ViaFloat32}, 6e-4}};
+  std::vector<MethodCase> all = {{at::kDouble, {}, 1e-14},
+                                 {at::kFloat, {.f32 = GemmMethod::Aten}, 1e-6},
+                                 {at::kFloat, {.f32 = GemmMethod::LinearPointwise}, 1e-6},
+                                 {at::kBFloat16, {.bf16 = GemmMethod::Aten}, 4e-3},
+                                 {at::kBFloat16, {.bf16 = GemmMethod::LinearPointwise}, 4e-3},
+                                 {at::kBFloat16, {.bf16 = GemmMethod::ViaFloat32}, 4e-3},
+                                 {at::kHalf, {.f16 = GemmMethod::Aten}, 6e-4},
+                                 {at::kHalf, {.f16 = GemmMethod::ViaFloat32}, 6e-4}};
+  if (has_mkl_sum()) all.push_back({at::kBFloat16, {.bf16 = GemmMethod::MklSum}, 4e-3});
+  return all;
 }
 
 std::string name(const MethodCase& m) {
@@ -91,6 +94,30 @@ TEST(Gemm, WeightGradientsLargerThanOneBlockAreWhole) {
   linear_wgrad({}, dy, x, main_grad, true);
   const at::Tensor exact = 1 + at::mm(dy.to(at::kFloat).t(), x.to(at::kFloat));
   EXPECT_LT(error_of(main_grad, exact.to(at::kDouble)), 4e-3);
+}
+
+TEST(Gemm, WeightGradientsAreAddedOrReplaceWhatWasThere) {
+  for (const MethodCase& m : methods()) {
+    const at::Tensor x = noise({37, 19}, 1, m.dtype), dy = noise({37, 60}, 3, m.dtype).narrow(1, 7, 23);
+    const at::Tensor exact = linear_wgrad_reference(dy, x);
+    at::Tensor rows = at::full({23, 40}, std::nan(""), wide(m.dtype));
+    at::Tensor main_grad = rows.narrow(1, 3, 19);
+    linear_wgrad(m.route, dy, x, main_grad, false);
+    EXPECT_LT(error_of(main_grad, exact), m.tolerance) << name(m);
+    linear_wgrad(m.route, dy, x, main_grad, true);
+    EXPECT_LT(error_of(main_grad, 2 * exact), m.tolerance) << name(m);
+    EXPECT_TRUE(rows.narrow(1, 22, 18).isnan().all().item<bool>()) << name(m);
+    linear_wgrad(m.route, dy.narrow(0, 0, 0), x.narrow(0, 0, 0), main_grad, false);
+    EXPECT_EQ(main_grad.abs().max().item<double>(), 0) << name(m);
+  }
+}
+
+TEST(Gemm, MklSumNeverRoundsAWeightGradient) {
+  if (!has_mkl_sum()) GTEST_SKIP() << "this libtorch has no MKL";
+  const at::Tensor x = noise({130, 48}, 1, at::kBFloat16), dy = noise({130, 70}, 3, at::kBFloat16);
+  at::Tensor main_grad = at::zeros({70, 48}, at::kFloat);
+  linear_wgrad({.bf16 = GemmMethod::MklSum}, dy, x, main_grad, true);
+  EXPECT_LT(error_of(main_grad, linear_wgrad_reference(dy, x)), 1e-6);
 }
 
 TEST(Gemm, WritesIntoStridedRows) {

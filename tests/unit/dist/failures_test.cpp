@@ -17,8 +17,9 @@ using ::testing::HasSubstr;
 
 class Failures : public ::testing::TestWithParam<Backend> {
  protected:
-  static Endpoint base(double heartbeat_seconds = 20) {
-    return {.timeout_minutes = 1, .startup_seconds = 20, .heartbeat_seconds = heartbeat_seconds, .backend = GetParam()};
+  // Long enough for a machine that does much else.
+  static Endpoint base(double heartbeat_seconds = 30) {
+    return {.timeout_minutes = 1, .startup_seconds = 40, .heartbeat_seconds = heartbeat_seconds, .backend = GetParam()};
   }
 };
 
@@ -38,7 +39,7 @@ TEST_P(Failures, DifferentOperationsNameBothSides) {
       base());
   int num_reports = 0;
   for (const RankResult& result : results) {
-    EXPECT_EQ(result.exit_code, 98);
+    EXPECT_EQ(result.exit_code, 98) << result;
     if (result.output.find("rank 1 in all_reduce_sum Float [41]") == std::string::npos) continue;
     ++num_reports;
     EXPECT_THAT(result.output, AllOf(HasSubstr("different operations"), HasSubstr("all_reduce_sum Float [40]"),
@@ -58,10 +59,10 @@ TEST_P(Failures, AKilledRankEndsAWaitThatNamesIt) {
         group->all_reduce_max(at::ones({7}))->wait();
         return 0;
       },
-      base(), 30);
+      base(), 60);
   EXPECT_EQ(results[1].signal, SIGKILL);
   for (const size_t rank : {0, 2}) {
-    EXPECT_EQ(results[rank].exit_code, 98) << results[rank].output;
+    EXPECT_EQ(results[rank].exit_code, 98) << results[rank];
     EXPECT_THAT(
         results[rank].output,
         AllOf(HasSubstr("lost peer rank"), HasSubstr("all_reduce_max Float [7] of group world"), HasSubstr("step 17")));
@@ -79,9 +80,9 @@ TEST_P(Failures, ARankThatEndsByAnErrorIsALostPeerToTheOthers) {
         group->barrier();
         return 0;
       },
-      base(), 30);
+      base(), 60);
   EXPECT_THAT(results[1].output, HasSubstr("my own mistake"));
-  EXPECT_EQ(results[0].exit_code, 98);
+  EXPECT_EQ(results[0].exit_code, 98) << results[0];
   EXPECT_THAT(results[0].output, HasSubstr("lost peer rank 1"));
 }
 
@@ -99,9 +100,9 @@ TEST_P(Failures, AStoppedRankEndsTheOthersWithinTheHeartbeatLimit) {
         group->all_reduce_sum(at::ones({9}))->wait();
         return 0;
       },
-      base(1.0), 40);
+      base(2), 60);
   EXPECT_TRUE(results[1].was_stopped);
-  EXPECT_EQ(results[0].exit_code, 1) << results[0].output;
+  EXPECT_EQ(results[0].exit_code, 1) << results[0];
   EXPECT_THAT(results[0].output,
               AllOf(HasSubstr("rank 1 is stuck: no heartbeat"), HasSubstr("step 5"),
                     HasSubstr("group world, rank 0: step 5, in all_reduce_sum Float [9] (operation")));
@@ -115,12 +116,12 @@ TEST_P(Failures, AStoppedRank0EndsTheOthersToo) {
         group->set_step(5);
         group->barrier();
         if (group->rank() == 0) ::raise(SIGSTOP);
-        sleep_seconds(30);  // computes, so that no operation tells
+        sleep_seconds(90);  // computes, so that no operation tells
         return 0;
       },
-      base(1.0), 25);
+      base(2), 60);
   EXPECT_TRUE(results[0].was_stopped);
-  EXPECT_EQ(results[1].exit_code, 1) << results[1].output;
+  EXPECT_EQ(results[1].exit_code, 1) << results[1];
   EXPECT_THAT(results[1].output, AnyOf(HasSubstr("rank 0 is stuck: no heartbeat"), HasSubstr("lost peer rank 0")));
   EXPECT_THAT(results[1].output, HasSubstr("step 5"));
 }
@@ -130,38 +131,38 @@ TEST_P(Failures, ARankThatComputesForLongIsLeftAlone) {
       2,
       [](const Endpoint& endpoint) {
         const auto group = connect(endpoint);
-        if (group->rank() == 1) sleep_seconds(2.5);
+        if (group->rank() == 1) sleep_seconds(3.2);
         group->barrier();
         return 0;
       },
-      base(0.8), 40);
+      base(2), 60);
   test::expect_all_good(results);
 }
 
 TEST_P(Failures, AnOperationThatWaitsTooLongNamesWhoIsMissing) {
-  Endpoint endpoint = base(2.0);
-  endpoint.timeout_minutes = 1.0 / 60;
+  Endpoint endpoint = base(6);
+  endpoint.timeout_minutes = 3.0 / 60;
   const auto results = run_ranks(
       3,
       [](const Endpoint& own) {
         const auto group = connect(own);
         group->set_step(3);
         group->barrier();
-        if (group->rank() == 2) sleep_seconds(30);
+        if (group->rank() == 2) sleep_seconds(90);
         group->all_reduce_sum(at::ones({9}))->wait();
         return 0;
       },
-      endpoint, 25);
+      endpoint, 60);
+  // A rank may lose another one that has reported before its own limit passes.
+  const auto names_rank_2 = AllOf(HasSubstr("all_reduce_sum Float [9] has waited"),
+                                  HasSubstr("longer than distributed_timeout_minutes allows"),
+                                  HasSubstr("rank 2 (step 3, computing since barrier (operation "));
   int num_reports = 0;
   for (const size_t rank : {0, 1}) {
-    EXPECT_THAT(results[rank].exit_code, AnyOf(1, 98)) << results[rank].output;
-    if (results[rank].output.find("distributed_timeout_minutes") == std::string::npos) continue;
-    ++num_reports;
-    EXPECT_THAT(results[rank].output,
-                AllOf(HasSubstr("all_reduce_sum Float [9] has waited"),
-                      HasSubstr("not there: rank 2 (step 3, computing since barrier"), HasSubstr("(operation ")));
+    EXPECT_THAT(results[rank].exit_code, AnyOf(1, 98)) << results[rank];
+    num_reports += ::testing::Value(results[rank].output, names_rank_2) ? 1 : 0;
   }
-  EXPECT_GE(num_reports, 1);
+  EXPECT_GE(num_reports, 1) << results[0] << results[1];
 }
 
 TEST_P(Failures, AfterAFailureEveryOperationFailsAtOnce) {
@@ -177,13 +178,13 @@ TEST_P(Failures, AfterAFailureEveryOperationFailsAtOnce) {
         EXPECT_THROW(group->barrier(), RunError);
         return 0;
       },
-      base(), 30);
-  EXPECT_EQ(results[0].exit_code, 0) << results[0].output;
+      base(), 60);
+  EXPECT_EQ(results[0].exit_code, 0) << results[0];
 }
 
 TEST_P(Failures, ARankThatDoesNotComeIsNamed) {
   Endpoint endpoint = base();
-  endpoint.startup_seconds = 1.5;
+  endpoint.startup_seconds = 3;
   const auto results = run_ranks(
       4,
       [](const Endpoint& own) {
@@ -191,10 +192,10 @@ TEST_P(Failures, ARankThatDoesNotComeIsNamed) {
         connect(own);
         return 0;
       },
-      endpoint, 30);
-  EXPECT_EQ(results[0].exit_code, 98);
+      endpoint, 60);
+  EXPECT_EQ(results[0].exit_code, 98) << results[0];
   EXPECT_THAT(results[0].output, AllOf(HasSubstr("of 4 ranks, these did not come"), HasSubstr(": 1, 3")));
-  EXPECT_EQ(results[2].exit_code, 98);
+  EXPECT_EQ(results[2].exit_code, 98) << results[2];
 }
 
 TEST_P(Failures, LeaveNothingInTheFileSystem) {
@@ -212,7 +213,7 @@ TEST_P(Failures, LeaveNothingInTheFileSystem) {
         ::raise(SIGKILL);
         return 0;
       },
-      base(), 30);
+      base(), 60);
   std::vector<std::string> left;
   for (const std::string& name : names()) {
     if (!before.contains(name) && name.find("primus") != std::string::npos) left.push_back(name);
@@ -270,7 +271,7 @@ TEST(Connect, APortThatIsTakenIsSaidByRank0) {
                                    return 0;
                                  },
                                  {.startup_seconds = 2});
-  EXPECT_EQ(results[0].exit_code, 98);
+  EXPECT_EQ(results[0].exit_code, 98) << results[0];
   EXPECT_THAT(results[0].output, AllOf(HasSubstr("rank 0 cannot listen on port"), HasSubstr("MASTER_PORT")));
 }
 
@@ -281,7 +282,7 @@ TEST(Connect, VariablesThatMakeNoSenseAreRefusedTogether) {
     connect(endpoint);
     return 0;
   });
-  EXPECT_EQ(results[0].exit_code, 98);
+  EXPECT_EQ(results[0].exit_code, 98) << results[0];
   EXPECT_THAT(results[0].output, AllOf(HasSubstr("PRIMUS_DIST_BACKEND"), HasSubstr("PRIMUS_HEARTBEAT_SECONDS")));
 }
 
