@@ -117,7 +117,8 @@ Row tokenizer_row(const std::string& name, const Text& text, const Setup& setup)
 std::vector<Row> config_rows(const Setup& setup) {
   return {wall_row("c.config.show",
                    {"config", "show", "--config", "examples/megatron/configs/MI300X/llama3.1_8B-BF16-pretrain.yaml"},
-                   10, setup)};
+                   10, setup),
+          wall_row("c.config.check", {"config", "check", "examples", "--quiet"}, 500, setup)};
 }
 
 std::vector<Row> start_rows(const Setup& setup) {

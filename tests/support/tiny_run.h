@@ -38,6 +38,37 @@ inline spec::RunSpec tiny_run(const TinyModel& size = {}) {
   return run;
 }
 
+// What megatron's rules leave out: first weights by layer and cut, norms on queries and keys, interleaved pairs, decay
+// of every weight, an epsilon under the root, exact clipping, one mean over all tokens, a warm-up that begins above 0.
+inline void like_other_dialects(spec::RunSpec& run) {
+  for (size_t i = 0; i < run.model.layers.size(); ++i) {
+    spec::LayerSpec& layer = run.model.layers[i];
+    const double outward = 0.08 / std::sqrt(2.0 * static_cast<double>(i + 1));
+    layer.init = spec::LayerInit{.qkv_std = 0.08,
+                                 .attention_out_std = outward,
+                                 .mlp_gate_std = 0.08,
+                                 .mlp_up_std = outward,
+                                 .mlp_down_std = outward,
+                                 .query_std = 0.11,
+                                 .mlp_cut = 2};
+    layer.attention.qk_norm = spec::QkNorm{};
+    layer.attention.rope->interleaved = true;
+  }
+  run.model.init.head_std = 0.15;
+  run.model.init.head_cut = 0.3;
+  run.loss = spec::LossNormalisation::GlobalTokenMean;
+  run.lr = {.decay = spec::LrDecay::WarmupStableDecay,
+            .max_lr = 3e-3,
+            .warmup_samples = 12,
+            .decay_samples = 80,
+            .wsd_decay = spec::WsdDecay::Linear,
+            .wsd_samples = 40,
+            .warmup_ends_at_peak = true};
+  run.optimizer.decay_vectors = true;
+  run.optimizer.eps_root = 1e-9;
+  run.optimizer.clip_exactly = true;
+}
+
 // Samples of tokens that are a fixed function of (sample, position); some positions do not count for the loss.
 class CountingData : public data::DataSet {
  public:

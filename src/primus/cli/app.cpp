@@ -134,11 +134,14 @@ const std::vector<Command>& command_table() {
   static const std::vector<Command> table = {
       {"train", "train a model from an experiment file", run_train},
       {"config", "show, explain, check and compare experiments without running them", run_config},
+      {"model", "count the parameters of a model", run_model},
       {"data", "prepare and look into training data", run_data},
       {"tokenizer", "train a tokenizer, encode and decode text", run_tokenizer},
       {"checkpoint", "list and verify checkpoints", run_checkpoint},
+      {"verify", "the staged test of a new model: says which stage fails, why, and what to try", run_verify},
       {"report", "write the report page of a run", run_report},
       {"doctor", "tell what is installed, found and chosen, and what to do about what is missing", run_doctor},
+      {"completion", "print a script that completes commands, options, keys and presets", run_completion},
   };
   return table;
 }

@@ -35,11 +35,14 @@ struct Command {
 
 // One function a file: src/primus/cli/<name>_command.cpp.
 ExitCode run_config(Context& context);
+ExitCode run_model(Context& context);
 ExitCode run_data(Context& context);
 ExitCode run_tokenizer(Context& context);
 ExitCode run_train(Context& context);
 ExitCode run_checkpoint(Context& context);
 ExitCode run_report(Context& context);
+ExitCode run_verify(Context& context);
 ExitCode run_doctor(Context& context);
+ExitCode run_completion(Context& context);
 
 }  // namespace primus::cli

@@ -1,39 +1,27 @@
-// What the sub-commands of `config` do once their options are read. Private to the config command.
+// The sub-commands of `config`, each in its own file config_<name>.cpp. context.arguments: what follows its name.
 #pragma once
 
-#include <optional>
-#include <string>
-#include <vector>
-
-#include "primus/base/json.h"
 #include "primus/cli/command.h"
-#include "primus/config/load.h"
 
 namespace primus::cli {
 
-struct ConfigRequest {
-  std::string config;              // --config F
-  std::vector<std::string> words;  // what stands before the overrides: KEY, A B, files and folders
-  std::vector<std::string> overrides;
-  std::string presets;            // --presets DIR
-  std::string module;             // --module NAME
-  std::vector<std::string> only;  // --only KEY,KEY
-  bool json = false;
-  bool origins = false;          // --origins
-  bool strict = false;           // --strict
-  std::optional<int> num_ranks;  // --nproc N: check the batch against this number of ranks
+ExitCode run_config_show(Context& context);
+ExitCode run_config_explain(Context& context);
+ExitCode run_config_diff(Context& context);
+ExitCode run_config_check(Context& context);
+ExitCode run_config_schema(Context& context);
+ExitCode run_config_list(Context& context);
+ExitCode run_config_new(Context& context);
+ExitCode run_config_proxy(Context& context);
+
+struct ConfigCommand {
+  const char* name;
+  const char* usage;
+  const char* summary;
+  CommandFunction run;
 };
 
-// Load options for one file of a request.
-config::LoadOptions load_options(const ConfigRequest& request, const Context& context, const std::string& file);
-
-// Prints warnings and notes to context.err.
-void print_findings(const Diagnostics& diagnostics, Context& context);
-Json findings_json(const Diagnostics& diagnostics);
-
-ExitCode config_show(const ConfigRequest& request, Context& context);
-ExitCode config_explain(const ConfigRequest& request, Context& context);
-ExitCode config_diff(const ConfigRequest& request, Context& context);
-ExitCode config_check(const ConfigRequest& request, Context& context);
+// In the order of the help page.
+const std::vector<ConfigCommand>& config_commands();
 
 }  // namespace primus::cli

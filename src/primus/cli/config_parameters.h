@@ -1,4 +1,4 @@
-// config parameters [FRAMEWORK]: the parameter table as the Markdown page docs/parameters-<framework>.md.
+// config parameters [FRAMEWORK]: the parameter table as the Markdown page docs/parameters/<framework>.md.
 #pragma once
 
 #include "primus/cli/command.h"

@@ -1,6 +1,5 @@
 #include "primus/cli/config_schedule.h"
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
@@ -10,10 +9,9 @@
 #include "primus/base/error.h"
 #include "primus/base/json.h"
 #include "primus/base/strings.h"
-#include "primus/cli/options.h"
+#include "primus/cli/config_request.h"
 #include "primus/config/load.h"
 #include "primus/dialect/proxy.h"
-#include "primus/dialect/to_spec.h"
 #include "primus/spec/schedule_values.h"
 
 namespace primus::cli {
@@ -23,11 +21,6 @@ using spec::StepValues;
 
 constexpr size_t kMostRows = 60;     // of the table
 constexpr size_t kMostPoints = 600;  // of a curve
-
-struct Request {
-  std::string config, format = "table", presets, module;
-  bool proxy = false;
-};
 
 // The first and last step, and evenly spaced ones between them, at most `most`.
 std::vector<size_t> picked(size_t count, size_t most) {
@@ -121,31 +114,23 @@ void print_svg(const std::vector<StepValues>& values, std::ostream& out) {
 }  // namespace
 
 ExitCode run_config_schedule(Context& context) {
-  std::vector<std::string> arguments = context.arguments;
-  if (!arguments.empty() && arguments.front() == "schedule") arguments.erase(arguments.begin());
-  CLI::App app(
-      "learning rate, weight decay and batch size of every step, without training\n"
-      "config schedule --config F [--format table|json|svg] [--proxy] [overrides]",
-      "config schedule");
-  app.allow_extras();
-  Request request;
-  app.add_option("--config", request.config, "the experiment file")->required();
-  app.add_option("--format", request.format, "table (default), json or svg")
-      ->check(CLI::IsMember({"table", "text", "json", "svg"}));
-  app.add_option("--presets", request.presets, "use DIR's primus/configs and examples");
-  app.add_option("--module", request.module, "the module that is trained");
-  app.add_flag("--proxy", request.proxy, "of the experiment shrunk by --proxy");
-  if (!parse_options(app, arguments, context)) return ExitCode::Ok;
+  if (!context.arguments.empty() && context.arguments.front() == "schedule")
+    context.arguments.erase(context.arguments.begin());
+  ConfigOptions options("schedule", "--config F [--format table|json|svg] [--proxy] [overrides]",
+                        "learning rate, weight decay and batch size of every step, without training");
+  bool proxy = false;
+  options.experiment().presets().formats({"table", "text", "json", "svg"});
+  options.flag("--proxy", proxy, "of the experiment shrunk by --proxy");
+  if (!options.read_with_experiment(context)) return ExitCode::Ok;
+  const ConfigRequest& request = options.request();
+  if (!request.words.empty()) throw bad_words("config schedule takes no file but --config F", "config schedule --help");
 
-  config::LoadOptions options;
-  options.path = request.config;
-  options.command_line_overrides = app.remaining();
-  options.environment = context.environment;
-  options.presets_root = request.presets.empty() ? context.install_root : fs::path(request.presets);
-  options.module = request.module;
-  config::Experiment experiment = value_or_throw(config::load_experiment(options));
-  if (request.proxy) value_or_throw(dialect::apply_proxy(experiment, request.module));
-  const spec::RunSpec run = value_or_throw(dialect::to_spec(experiment, request.module));
+  config::Experiment experiment = load_or_throw(request, context, request.config);
+  if (proxy) value_or_throw(dialect::apply_proxy(experiment, request.module));
+  const Result<spec::RunSpec> described = describe_run(experiment, request.module);
+  if (!described) throw InputError(described.diagnostics());
+  print_findings(described.diagnostics(), context);
+  const spec::RunSpec& run = *described;
   const std::vector<StepValues> values = spec::step_values(run);
   if (request.format == "json") {
     print_json(values, *context.out);

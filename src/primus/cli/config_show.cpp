@@ -1,122 +1,91 @@
-// config show, explain and diff.
+// config show: the resolved experiment, what it changes, or the run that it describes.
 #include <fmt/format.h>
 #include <ostream>
 
-#include "primus/base/error.h"
 #include "primus/base/strings.h"
 #include "primus/cli/config_actions.h"
-#include "primus/config/diff.h"
+#include "primus/cli/config_request.h"
+#include "primus/config/changes.h"
 #include "primus/config/dump.h"
-#include "primus/config/explain.h"
-#include "primus/dialect/parameter_table.h"
+#include "primus/spec/to_json.h"
 
 namespace primus::cli {
 namespace {
 
-InputError bad_words(std::string message, std::string suggestion) {
-  Diagnostic error = error_at({.file = "command line"}, std::move(message));
-  error.suggestion = std::move(suggestion);
-  return InputError(std::move(error));
+struct ShowRequest {
+  std::vector<std::string> only;
+  bool origins = false, changed = false;
+};
+
+// The fields that --only names, or the whole run.
+Json spec_json(const spec::RunSpec& run, const std::vector<std::string>& only) {
+  if (only.empty()) return spec::to_json(run);
+  Json fields = Json::object();
+  Diagnostics missing;
+  for (const std::string& name : only) {
+    if (auto value = spec::field_value(run, name)) {
+      fields[name] = std::move(*value);
+      continue;
+    }
+    missing.push_back(
+        error_at({.file = "command line"}, fmt::format("the run has no field '{}'", printable_ascii(name))));
+    std::vector<std::string> names;
+    const Json whole = spec::to_json(run);
+    for (const auto& [section, value] : whole.items()) {
+      names.push_back(section);
+      if (value.is_object())
+        for (const auto& [field, inner] : value.items()) names.push_back(section + '.' + field);
+    }
+    missing.back().suggestion = did_you_mean(name, names);
+  }
+  if (!missing.empty()) throw InputError(missing);
+  return fields;
 }
 
-config::Experiment load_or_throw(const ConfigRequest& request, Context& context, const std::string& file) {
-  Result<config::Experiment> loaded = config::load_experiment(load_options(request, context, file));
-  if (!loaded) throw InputError(loaded.diagnostics());
-  print_findings(loaded.diagnostics(), context);
-  return std::move(loaded).value();
-}
-
-std::optional<config::ParameterFacts> table_facts(std::string_view framework, std::string_view key) {
-  const dialect::Parameter* parameter = dialect::find_parameter(framework, key);
-  if (parameter == nullptr) return std::nullopt;
-  config::ParameterFacts facts;
-  facts.type = dialect::to_string(parameter->type);
-  if (parameter->nullable) facts.type += " or null";
-  facts.unit = parameter->unit;
-  facts.default_text = parameter->default_text;
-  facts.doc = parameter->doc;
-  facts.status = dialect::to_string(parameter->status);
-  if (!parameter->reason.empty()) facts.status += fmt::format(": {}", parameter->reason);
-  return facts;
+ExitCode show_spec(const ConfigRequest& request, const ShowRequest& show, const config::Experiment& experiment,
+                   Context& context) {
+  const Result<spec::RunSpec> run = describe_run(experiment, request.module);
+  if (!run) throw InputError(run.diagnostics());
+  print_findings(run.diagnostics(), context);
+  Json json = spec_json(*run, show.only);
+  mask_secrets(json, experiment);
+  *context.out << (request.json() ? dump_json(json, 1) + '\n' : yaml_of(json));
+  return ExitCode::Ok;
 }
 
 }  // namespace
 
-config::LoadOptions load_options(const ConfigRequest& request, const Context& context, const std::string& file) {
-  return {.path = file,
-          .command_line_overrides = request.overrides,
-          .environment = context.environment,
-          .presets_root = request.presets.empty() ? context.install_root : fs::path(request.presets),
-          .prefer_presets_tree = !request.presets.empty(),
-          .module = request.module};
-}
-
-void print_findings(const Diagnostics& diagnostics, Context& context) {
-  if (!diagnostics.empty()) *context.err << render(diagnostics, context.colour) << '\n';
-}
-
-Json findings_json(const Diagnostics& diagnostics) {
-  Json list = Json::array();
-  for (const Diagnostic& d : diagnostics) {
-    Json one = {{"severity", d.severity == Severity::Error     ? "error"
-                             : d.severity == Severity::Warning ? "warning"
-                                                               : "note"},
-                {"file", d.place.file},
-                {"line", d.place.line},
-                {"column", d.place.column}};
-    one["message"] = d.message;
-    for (const auto& [name, text] :
-         {std::pair{"key", &d.key}, {"found", &d.found}, {"expected", &d.expected}, {"suggestion", &d.suggestion}}) {
-      if (!text->empty()) one[name] = *text;
-    }
-    list.push_back(std::move(one));
-  }
-  return list;
-}
-
-ExitCode config_show(const ConfigRequest& request, Context& context) {
+ExitCode run_config_show(Context& context) {
+  ConfigOptions options("show", "--config F [--only KEY,...] [--changed] [--as spec] [--origins] [overrides]",
+                        "print the resolved experiment: a file that shows the same again");
+  ShowRequest show;
+  options.experiment().presets().formats({"yaml", "json", "text"}).as_spec();
+  options.list("--only", show.only, "print only these parameters (fields with --as spec)");
+  options.flag("--changed", show.changed, "print only what differs from the presets, as an experiment");
+  options.flag("--origins", show.origins, "print where every value comes from, as JSON");
+  if (!options.read_with_experiment(context)) return ExitCode::Ok;
+  const ConfigRequest& request = options.request();
   if (!request.words.empty()) {
     throw bad_words(fmt::format("'{}' is no override", printable_ascii(request.words[0])),
                     "an experiment is given as --config F");
   }
+  if (show.changed && (!show.only.empty() || request.as == "spec" || show.origins))
+    throw bad_words("--changed goes with none of --only, --origins and --as spec", "leave one of them out");
   const config::Experiment experiment = load_or_throw(request, context, request.config);
-  if (request.origins) {
-    *context.out << dump_json(config::origins_json(experiment), 1) << '\n';
-  } else if (request.json) {
-    *context.out << dump_json(config::to_json(experiment, request.only), 1) << '\n';
+  std::ostream& out = *context.out;
+  if (request.as == "spec") return show_spec(request, show, experiment, context);
+  if (show.origins) {
+    out << dump_json(config::origins_json(experiment), 1) << '\n';
+  } else if (show.changed && request.json()) {
+    out << dump_json(value_or_throw(config::changes_json(experiment)), 1) << '\n';
+  } else if (show.changed) {
+    out << value_or_throw(config::dump_changes(experiment));
+  } else if (request.json()) {
+    out << dump_json(config::to_json(experiment, show.only), 1) << '\n';
   } else {
-    *context.out << config::dump_yaml(experiment, request.only);
+    out << config::dump_yaml(experiment, show.only);
   }
   return ExitCode::Ok;
-}
-
-ExitCode config_explain(const ConfigRequest& request, Context& context) {
-  if (request.words.size() != 1) throw bad_words("config explain takes one key", "config explain KEY --config F");
-  const config::Experiment experiment = load_or_throw(request, context, request.config);
-  const auto answers = value_or_throw(config::explain(experiment, request.words[0], table_facts));
-  if (request.json) {
-    Json list = Json::array();
-    for (const config::Explanation& one : answers) list.push_back(config::to_json(one));
-    *context.out << dump_json(list.size() == 1 ? list[0] : Json{{"answers", list}}, 1) << '\n';
-    return ExitCode::Ok;
-  }
-  for (const config::Explanation& one : answers) *context.out << config::render(one);
-  return ExitCode::Ok;
-}
-
-ExitCode config_diff(const ConfigRequest& request, Context& context) {
-  if (request.words.size() != 2) throw bad_words("config diff takes two files", "config diff A B");
-  const config::Experiment before = load_or_throw(request, context, request.words[0]);
-  const config::Experiment after = load_or_throw(request, context, request.words[1]);
-  const std::vector<config::Difference> differences = config::compare(before, after);
-  if (request.json) {
-    *context.out << dump_json(config::to_json(differences), 1) << '\n';
-  } else if (differences.empty()) {
-    *context.out << "no differences\n";
-  } else {
-    *context.out << config::render(differences);
-  }
-  return differences.empty() ? ExitCode::Ok : ExitCode::CheckFailed;
 }
 
 }  // namespace primus::cli

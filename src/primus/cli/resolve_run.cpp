@@ -1,5 +1,6 @@
 #include "primus/cli/resolve_run.h"
 
+#include "primus/cli/presets_root.h"
 #include "primus/data/prepare_run.h"
 #include "primus/dialect/to_spec.h"
 #include "primus/tokenizer/find.h"
@@ -14,14 +15,19 @@ void append(Diagnostics& all, const Diagnostics& more) {
 
 }  // namespace
 
-ResolvedRun resolve_run(const TrainRequest& request, const Context& context, int64_t world_size) {
+config::LoadOptions load_options(const TrainRequest& request, const Context& context) {
   config::LoadOptions options;
   options.path = request.config;
   options.command_line_overrides = request.overrides;
   options.environment = context.environment;
-  options.presets_root = request.presets.empty() ? context.install_root : fs::path(request.presets);
+  options.presets_root = presets_root_for(request.presets, request.config, context.install_root);
+  options.prefer_presets_tree = !request.presets.empty();
+  return options;
+}
+
+ResolvedRun resolve_run(const TrainRequest& request, const Context& context, int64_t world_size) {
   ResolvedRun resolved;
-  Result<config::Experiment> experiment = config::load_experiment(options);
+  Result<config::Experiment> experiment = config::load_experiment(load_options(request, context));
   append(resolved.findings, experiment.diagnostics());
   if (!experiment.ok()) throw InputError(resolved.findings);
   resolved.experiment = std::move(experiment).value();

@@ -19,6 +19,9 @@ struct ResolvedRun {
   std::vector<dialect::ProxyChange> proxy_changes;  // --proxy: what was shrunk
 };
 
+// What the arguments of `train` mean to the loader.
+config::LoadOptions load_options(const TrainRequest& request, const Context& context);
+
 // Throws InputError with everything that is wrong. world_size 0: not known yet (batch arithmetic is checked later).
 ResolvedRun resolve_run(const TrainRequest& request, const Context& context, int64_t world_size);
 

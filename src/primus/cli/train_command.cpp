@@ -12,7 +12,10 @@
 #include "primus/cli/claim_run.h"
 #include "primus/cli/resolve_run.h"
 #include "primus/cli/train_request.h"
+#include "primus/cli/train_upstream.h"
+#include "primus/config/secret.h"
 #include "primus/data/prepare_run.h"
+#include "primus/dialect/export.h"
 #include "primus/launch/machine.h"
 #include "primus/launch/port.h"
 #include "primus/launch/supervisor.h"
@@ -118,17 +121,6 @@ std::vector<launch::RankCommand> rank_commands(const TrainRequest& request, cons
   return commands;
 }
 
-// For reading and for pasting into a shell.
-std::string shell_word(const std::string& word) {
-  const bool plain = !word.empty() && std::all_of(word.begin(), word.end(), [](unsigned char c) {
-    return std::isalnum(c) != 0 || std::string_view("_-./=:,+@%").find(static_cast<char>(c)) != std::string_view::npos;
-  });
-  if (plain) return word;
-  std::string quoted = "'";
-  for (const char c : word) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return quoted + "'";
-}
-
 void print_dry_run(const TrainRequest& request, const Plan& plan, const Context& context) {
   const std::string port = plan.world.master_port ? std::to_string(*plan.world.master_port) : "chosen at start";
   const auto commands = rank_commands(request, plan, context, port);
@@ -140,7 +132,7 @@ void print_dry_run(const TrainRequest& request, const Plan& plan, const Context&
       for (const auto& [name, value] : command.environment) variables[name] = names_a_secret(name) ? "***" : value;
       ranks.push_back({{"rank", command.rank},
                        {"env", variables},
-                       {"argv", command.arguments},
+                       {"argv", config::mask_arguments(command.arguments)},
                        {"log", command.log_file.string()}});
     }
     out << dump_json(Json{{"run_folder", plan.resolved.spec.identity.run_folder},
@@ -156,9 +148,10 @@ void print_dry_run(const TrainRequest& request, const Plan& plan, const Context&
   for (const auto& command : commands) {
     out << fmt::format("rank {} would be started as:\n ", command.rank);
     for (const auto& [name, value] : command.environment) {
-      out << ' ' << name << '=' << shell_word(names_a_secret(name) ? "***" : value);
+      out << ' ' << name << '=' << dialect::shell_quoted(names_a_secret(name) ? "***" : value);
     }
-    for (const auto& argument : command.arguments) out << ' ' << shell_word(argument);
+    for (const auto& argument : config::mask_arguments(command.arguments))
+      out << ' ' << dialect::shell_quoted(argument);
     out << "\n";
   }
 }
@@ -225,6 +218,7 @@ int start_job(const TrainRequest& request, Plan& plan, Context& context) {
 ExitCode run_train(Context& context) {
   const auto request = read_train_request(context);
   if (!request) return ExitCode::Ok;
+  if (request->engine == "upstream") return train_upstream(*request, context);
   Plan plan = make_plan(*request, context);
   if (request->dry_run) {
     print_dry_run(*request, plan, context);

@@ -33,16 +33,31 @@ std::vector<std::string> without_launcher_options(const std::vector<std::string>
   return kept;
 }
 
-// The word behind `train`, which says what kind of training; true when it is there and can be done.
-void check_stage(const std::vector<std::string>& arguments) {
+// The word behind `train`, which says what kind of training.
+void check_stage_word(const std::vector<std::string>& arguments) {
   const std::string stage = arguments.empty() ? "" : arguments.front();
-  if (stage == "pretrain") return;
+  if (stage == "pretrain" || stage == "posttrain") return;
   Diagnostic error = error_at({.file = "command line"}, "unknown kind of training '" + stage + "'");
   if (stage.empty() || stage.starts_with("-")) error.message = "the kind of training is missing";
-  if (stage == "posttrain") error.message = "train posttrain is not built yet";
   error.expected = "train pretrain --config F ...";
-  error.suggestion = stage == "posttrain" ? "" : did_you_mean(stage, {"pretrain"});
+  error.suggestion = did_you_mean(stage, {"pretrain", "posttrain"});
   throw InputError(error);
+}
+
+// What the engine can do, and which options are only another engine's.
+void check_engine(const TrainRequest& request) {
+  const bool upstream = request.engine == "upstream";
+  if (!upstream && request.stage == "posttrain") {
+    Diagnostic error = error_at({.file = "command line"}, "train posttrain is not built yet");
+    error.expected = "train pretrain --config F ...";
+    error.suggestion = "--engine upstream starts the experiment's own trainer";
+    throw InputError(error);
+  }
+  if (!upstream && !request.backend_path.empty()) {
+    Diagnostic error = error_at({.file = "command line"}, "--backend_path is read with --engine upstream only");
+    error.suggestion = "add --engine upstream, or leave it out";
+    throw InputError(error);
+  }
 }
 
 }  // namespace
@@ -50,9 +65,8 @@ void check_stage(const std::vector<std::string>& arguments) {
 std::optional<TrainRequest> read_train_request(Context& context) {
   std::vector<std::string> arguments = context.arguments;
   const bool help = !arguments.empty() && (arguments.front() == "--help" || arguments.front() == "-h");
-  if (!help) check_stage(arguments);
-
   TrainRequest request;
+  if (!help) check_stage_word(arguments);
   CLI::App app(kSummary, "primus-cli train pretrain");
   app.allow_extras();
   app.add_option("--config", request.config, "the experiment file")->required();
@@ -64,11 +78,18 @@ std::optional<TrainRequest> read_train_request(Context& context) {
   app.add_flag("--proxy", request.proxy, "shrink the experiment so that it runs here in about a minute");
   app.add_flag("--allow-precision-fallback", request.allow_precision_fallback,
                "train fp8 and fp4 experiments in bf16, with a warning");
+  app.add_option("--engine", request.engine, "native (default), or upstream: the experiment's own trainer")
+      ->check(CLI::IsMember({"native", "upstream"}));
+  app.add_option("--backend_path,--backend-path", request.backend_path, "the tree of that trainer");
   app.add_option("--presets", request.presets, "use DIR's primus/configs and examples");
   app.add_flag("--dry-run", request.dry_run, "print what would be started; create nothing");
   app.add_option("--format", request.format, "text or json, for --dry-run")->check(CLI::IsMember({"text", "json"}));
-  if (!help) arguments.erase(arguments.begin());
+  if (!help) {
+    request.stage = arguments.front();
+    arguments.erase(arguments.begin());
+  }
   if (!parse_options(app, arguments, context)) return std::nullopt;
+  check_engine(request);
   request.overrides = app.remaining();
   request.for_ranks = without_launcher_options(arguments);
   return request;

@@ -10,11 +10,14 @@
 namespace primus::cli {
 
 struct TrainRequest {
-  std::string config;           // --config F
-  std::optional<int> nproc;     // --nproc N
-  std::string resume;           // --resume auto|never|must; empty: the experiment decides
-  std::string presets;          // --presets DIR; empty: the built-in ones
-  std::string format = "text";  // of --dry-run
+  std::string config;             // --config F
+  std::optional<int> nproc;       // --nproc N
+  std::string resume;             // --resume auto|never|must; empty: the experiment decides
+  std::string presets;            // --presets DIR; empty: the built-in ones
+  std::string format = "text";    // of --dry-run
+  std::string engine = "native";  // --engine native|upstream
+  std::string backend_path;       // --backend_path DIR, of --engine upstream
+  std::string stage = "pretrain";
   bool dry_run = false;
   bool overwrite = false;
   bool proxy = false;

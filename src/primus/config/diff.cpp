@@ -47,6 +47,23 @@ void compare_values(const Value* before, const Value* after, const std::string& 
   out.push_back({key, before, after});
 }
 
+void compare_texts(const std::string& before, const std::string& after, const std::string& key,
+                   std::vector<Difference>& out) {
+  if (before == after) return;
+  Difference one{.key = key};
+  one.texts = {Value(before), Value(after)};
+  out.push_back(std::move(one));
+}
+
+// The names in a module's head; those of a file without presets say nothing.
+void compare_heads(const Module& before, const Module& after, std::vector<Difference>& out) {
+  compare_texts(before.framework, after.framework, before.name + ".framework", out);
+  compare_texts(before.config, after.config, before.name + ".config", out);
+  // A scalar `model` among the parameters is this name.
+  const Value* name = before.params.find("model");
+  if (name == nullptr || name->is_map()) compare_texts(before.model, after.model, before.name + ".model", out);
+}
+
 const Module* mate_of(const Module& module, const Experiment& own, const Experiment& other) {
   for (const Module& candidate : other.modules) {
     if (candidate.name == module.name) return &candidate;
@@ -63,11 +80,17 @@ std::vector<Difference> compare(const Experiment& before, const Experiment& afte
   compare_values(&before.env, &after.env, "env", out);
   for (const Module& module : before.modules) {
     const Module* mate = mate_of(module, before, after);
+    if (mate != nullptr) compare_heads(module, *mate, out);
     compare_values(&module.params, mate == nullptr ? nullptr : &mate->params, module.name, out);
     if (mate != nullptr) compare_values(&module.extras, &mate->extras, module.name, out);
   }
   for (const Module& module : after.modules) {
     if (mate_of(module, after, before) == nullptr) out.push_back({module.name, nullptr, &module.params});
+  }
+  for (Difference& one : out) {
+    if (one.texts.empty()) continue;
+    one.before = &one.texts[0];
+    one.after = &one.texts[1];
   }
   return out;
 }

@@ -13,6 +13,7 @@ struct Difference {
   std::string key;                // "exp_name", "pre_trainer.lr", "pre_trainer.torch_compile.mode"
   const Value* before = nullptr;  // null: added
   const Value* after = nullptr;   // null: removed
+  std::vector<Value> texts = {};  // what the two point to where the experiments hold no value: names of presets
 };
 
 // Leaf by leaf: identity, platform, env, and the modules by name (two files with one module each are compared whatever

@@ -50,7 +50,7 @@ Result<std::vector<Explanation>> explain(const Experiment& experiment, const std
     if (value == nullptr) value = module.extras.find(name);
     std::optional<ParameterFacts> facts = lookup ? lookup(module.framework, name) : std::nullopt;
     if (value == nullptr && (!facts || !found.empty())) continue;
-    found.push_back({.key = module.name + '.' + name, .value = value, .facts = std::move(facts)});
+    found.push_back({.key = module.name + '.' + name, .value = value, .facts = std::move(facts), .module = &module});
   }
   if (!found.empty()) return found;
   std::vector<std::string> names;
@@ -59,6 +59,7 @@ Result<std::vector<Explanation>> explain(const Experiment& experiment, const std
   Diagnostic unknown = error_at({.file = experiment.file},
                                 fmt::format("nothing sets '{}', and no parameter has that name", printable_ascii(key)));
   unknown.suggestion = did_you_mean(name, names);
+  unknown.key = key;
   return unknown;
 }
 
@@ -84,23 +85,45 @@ std::string layer_line(const Value& value, bool newest) {
   return line + '\n';
 }
 
+// "llama3.1_8B -> llama3_8B -> llama3_base": files by the names that presets have.
+std::string chain_text(const std::vector<std::string>& files) {
+  std::vector<std::string> names;
+  for (const std::string& file : files) {
+    const size_t slash = file.find_last_of('/');
+    std::string name = slash == std::string::npos ? file : file.substr(slash + 1);
+    for (const std::string_view suffix : {".yaml", ".yml"})
+      if (name.ends_with(suffix)) name.resize(name.size() - suffix.size());
+    names.push_back(std::move(name));
+  }
+  return join(names, " -> ");
+}
+
+std::string facts_text(const ParameterFacts& facts) {
+  std::string text = fmt::format("  {}{}, default {}: {}\n", facts.type, facts.unit.empty() ? "" : " in " + facts.unit,
+                                 facts.default_text, facts.doc);
+  text += fmt::format("  here: {}\n", facts.status);
+  for (const std::string& note : facts.notes) text += fmt::format("  {}\n", note);
+  return text;
+}
+
 }  // namespace
 
 std::string render(const Explanation& explanation) {
   std::string text;
   if (explanation.value == nullptr) {
-    text = fmt::format("{}: set nowhere\n", explanation.key);
+    text = explanation.key + (explanation.module == nullptr ? ":\n" : ": set nowhere\n");
   } else {
     const Value& value = *explanation.value;
     text = fmt::format("{}: {}\n", explanation.key, shown_value(value));
     text += layer_line(value, true);
     for (const Value& older : value.hidden()) text += layer_line(older, false);
   }
-  if (!explanation.facts) return text;
-  const ParameterFacts& facts = *explanation.facts;
-  text += fmt::format("  {}{}, default {}: {}\n", facts.type, facts.unit.empty() ? "" : " in " + facts.unit,
-                      facts.default_text, facts.doc);
-  return text + fmt::format("  here: {}\n", facts.status);
+  if (explanation.facts) text += facts_text(*explanation.facts);
+  if (explanation.module == nullptr) return text;
+  const Module& module = *explanation.module;
+  if (!module.model_chain.empty()) text += fmt::format("  model preset:  {}\n", chain_text(module.model_chain));
+  if (!module.config_chain.empty()) text += fmt::format("  module preset: {}\n", chain_text(module.config_chain));
+  return text;
 }
 
 Json to_json(const Explanation& explanation) {
@@ -126,7 +149,13 @@ Json to_json(const Explanation& explanation) {
                          {"unit", explanation.facts->unit},
                          {"default", explanation.facts->default_text},
                          {"status", explanation.facts->status},
-                         {"doc", explanation.facts->doc}};
+                         {"doc", explanation.facts->doc},
+                         {"spec_field", explanation.facts->spec_field},
+                         {"notes", explanation.facts->notes}};
+  }
+  if (explanation.module != nullptr) {
+    json["model_chain"] = explanation.module->model_chain;
+    json["config_chain"] = explanation.module->config_chain;
   }
   return json;
 }

@@ -16,13 +16,16 @@ namespace primus::config {
 // What a parameter table knows about a key; made by the caller, since this room knows no table.
 struct ParameterFacts {
   std::string type, unit, default_text, status, doc;
+  std::string spec_field;          // "lr.max_lr"; several are separated by a space; empty: sets none
+  std::vector<std::string> notes;  // "needs sequence_parallel", "one of adam, sgd": one line each
 };
 using FactsLookup = std::function<std::optional<ParameterFacts>(std::string_view framework, std::string_view key)>;
 
 struct Explanation {
   std::string key;               // "pre_trainer.lr", "exp_name", "platform.name", "env.HF_HOME"
   const Value* value = nullptr;  // inside the experiment; null: a key of the table that nothing sets
-  std::optional<ParameterFacts> facts;
+  std::optional<ParameterFacts> facts = {};
+  const Module* module = nullptr;  // whose parameter it is
 };
 
 // `key`: a parameter ("lr", "torch_compile.mode"), also as "pre_trainer.lr" or "modules.pre_trainer.overrides.lr"; an

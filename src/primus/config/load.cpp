@@ -12,6 +12,7 @@
 #include "primus/config/override.h"
 #include "primus/config/placeholder.h"
 #include "primus/config/preset.h"
+#include "primus/config/secret.h"
 #include "primus/config/surprises.h"
 
 namespace primus::config {
@@ -35,7 +36,7 @@ bool is_identity(std::string_view key) {
 class ExperimentReader {
  public:
   explicit ExperimentReader(const LoadOptions& options)
-      : options_(options), loader_(options.environment, diagnostics_) {}
+      : options_(options), loader_(options.environment, diagnostics_, options.cache) {}
 
   Result<Experiment> read();
 
@@ -104,11 +105,20 @@ void ExperimentReader::check_top_keys(const Value& root) {
     if (std::find(known.begin(), known.end(), entry.key) != known.end()) continue;
     std::vector<std::string> words = known;
     words.push_back("extends");
-    Diagnostic& found = add_error(entry.value.origin().key_place(),
-                                  fmt::format("unknown top-level key '{}'", printable_ascii(entry.key)));
+    // A slip of the pen when the key that it resembles is absent; else a block that other tools may read.
+    const std::vector<std::string> near = nearest(entry.key, words, 1);
+    const bool misspelt = !near.empty() && edit_distance(entry.key, near[0]) <= 2 && root.find(near[0]) == nullptr &&
+                          entry.key.size() > 3;
+    Diagnostic& found = add_error(
+        entry.value.origin().key_place(),
+        fmt::format("unknown top-level key '{}'{}", printable_ascii(entry.key), misspelt ? "" : ": nothing reads it"));
     found.key = entry.key;
-    found.suggestion = did_you_mean(entry.key, words);
-    if (found.suggestion.empty()) found.suggestion = "parameters belong under modules.<name>.overrides";
+    if (misspelt) {
+      found.suggestion = did_you_mean(entry.key, words);
+    } else {
+      found.severity = Severity::Warning;
+      found.suggestion = "parameters belong under modules.<name>.overrides";
+    }
   }
 }
 
@@ -260,7 +270,7 @@ void ExperimentReader::read_env(const Value* block) {
     Origin origin = entry.value.origin();
     if (entry.value.is_string() && expansion.text != entry.value.as_string())
       origin.placeholder = entry.value.as_string();
-    origin.is_secret = origin.is_secret || expansion.names_secret;
+    origin.is_secret = (origin.is_secret || expansion.names_secret) && !is_blank(expansion.text);
     origin.style = Style::Quoted;  // a variable is text
     experiment_.env.as_map().set(entry.key, Value(expansion.text, std::move(origin)));
   }

@@ -12,6 +12,8 @@
 
 namespace primus::config {
 
+class FileCache;
+
 struct LoadOptions {
   std::string path;                                 // the experiment file, as the user typed it
   std::vector<std::string> command_line_overrides;  // tokens: "--lr", "3e-5", "--lr=3e-5", "lr=3e-5", "--flag", "a.b=1"
@@ -19,6 +21,7 @@ struct LoadOptions {
   fs::path presets_root;                            // folder that holds primus/configs and examples
   bool prefer_presets_tree = false;  // --presets was given: "examples/..." means that tree's, not the working folder's
   std::string module;                // the module that the command line changes; empty: the only one, or pre_trainer
+  FileCache* cache = nullptr;        // file_cache.h: presets are read once for all loads that share it
 };
 
 struct Meta {

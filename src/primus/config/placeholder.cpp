@@ -162,6 +162,22 @@ bool report_expansion(const Expansion& expansion, const Value& value, const std:
   return expansion.missing.empty() && !expansion.unterminated && is_text;
 }
 
+namespace {
+
+// Written as in a shell, where "" is nothing.
+void warn_of_quotes(const Expansion& expansion, const Value& value, const std::string& key, Diagnostics& diagnostics) {
+  if (expansion.used_variable || (expansion.text != "\"\"" && expansion.text != "''")) return;
+  const std::string& written = value.as_string();
+  Diagnostic found =
+      warning_at(value.place(),
+                 fmt::format("the default of {} is two quote characters, not an empty text", printable_ascii(written)));
+  found.key = key;
+  found.suggestion = fmt::format("write {}}}", written.substr(0, written.find(':') + 1));
+  diagnostics.push_back(std::move(found));
+}
+
+}  // namespace
+
 void substitute_placeholders(Value& value, const std::string& key, const Environment& environment, bool keep_text,
                              Diagnostics& diagnostics) {
   if (value.is_map()) {
@@ -183,12 +199,14 @@ void substitute_placeholders(Value& value, const std::string& key, const Environ
   if (!value.is_string() || value.as_string().find("${") == std::string::npos) return;
   const Expansion expansion = expand_placeholders(value.as_string(), environment);
   if (!report_expansion(expansion, value, key, diagnostics) || !expansion.found_any) return;
+  warn_of_quotes(expansion, value, key, diagnostics);
   Origin origin = value.origin();
   origin.placeholder = value.as_string();
   origin.raw = expansion.text;
   origin.style = Style::Plain;
   origin.substitution = expansion.used_variable ? Substitution::Variable : Substitution::Default;
-  origin.is_secret = origin.is_secret || expansion.names_secret;
+  // What a default says stands in the file for everybody to read.
+  origin.is_secret = expansion.used_variable && !expansion.text.empty() && (origin.is_secret || expansion.names_secret);
   Value typed = keep_text ? Value(expansion.text) : type_substituted(expansion.text);
   value.set_data_of(typed);
   value.origin() = std::move(origin);

@@ -5,9 +5,11 @@
 #include <memory>
 
 #include "primus/base/strings.h"
+#include "primus/config/file_cache.h"
 #include "primus/config/load.h"
 #include "primus/config/merge.h"
 #include "primus/config/placeholder.h"
+#include "primus/config/read_file.h"
 #include "primus/config/secret.h"
 #include "primus/config/yaml_reader.h"
 
@@ -61,11 +63,29 @@ bool FileLoader::refuse_cycle(const fs::path& path, const Place& asked_at) {
 }
 
 std::optional<Value> FileLoader::load(const Request& request, std::vector<std::string>& chain) {
+  if (cache_ == nullptr || request.is_experiment) return read(request, chain);
+  const std::string name = request.path.string();
+  if (const FileCache::Entry* known = cache_->find(name, request.layer)) {
+    chain.insert(chain.end(), known->chain.begin(), known->chain.end());
+    diagnostics_.insert(diagnostics_.end(), known->findings.begin(), known->findings.end());
+    return known->root;
+  }
+  const auto num_findings = static_cast<std::ptrdiff_t>(diagnostics_.size());
+  std::vector<std::string> own_chain;
+  std::optional<Value> root = read(request, own_chain);
+  chain.insert(chain.end(), own_chain.begin(), own_chain.end());
+  Diagnostics findings(diagnostics_.begin() + num_findings, diagnostics_.end());
+  if (root && !has_errors(findings))
+    cache_->store(name, request.layer, {*root, std::move(own_chain), std::move(findings)});
+  return root;
+}
+
+std::optional<Value> FileLoader::read(const Request& request, std::vector<std::string>& chain) {
   std::error_code error;
   const fs::path path = fs::absolute(request.path, error).lexically_normal();
   if (refuse_cycle(path, request.asked_at)) return std::nullopt;
   const std::string shown = request.path.is_relative() ? request.path.string() : shown_path(path);
-  Result<std::string> text = read_text_file(request.path);
+  Result<std::string> text = read_config_file(request.path);
   if (!text) {
     Diagnostic found = error_at(request.asked_at, fmt::format("cannot read {}", shown));
     found.found = fs::exists(path, error) ? text.diagnostics().front().message : "no such file";
@@ -77,7 +97,11 @@ std::optional<Value> FileLoader::load(const Request& request, std::vector<std::s
   chain.push_back(shown);
   std::optional<Value> root = read_yaml(*text, std::make_shared<const std::string>(shown), request.layer, diagnostics_);
   if (!root) return std::nullopt;
-  mark_secrets(*root);
+  if (request.is_experiment) {
+    mark_secrets_of_file(*root);
+  } else {
+    mark_secrets(*root);
+  }
   substitute(*root, request.is_experiment);
   const Value* extends = root->find("extends");
   if (extends == nullptr) return root;

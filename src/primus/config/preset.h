@@ -11,13 +11,16 @@
 
 namespace primus::config {
 
+class FileCache;
+
 // How a file is named to users: relative to the working folder when it lies below it.
 std::string shown_path(const fs::path& path);
 
 class FileLoader {
  public:
-  FileLoader(const Environment& environment, Diagnostics& diagnostics)
-      : environment_(environment), diagnostics_(diagnostics) {}
+  // `cache` may be null; experiments themselves are never stored.
+  FileLoader(const Environment& environment, Diagnostics& diagnostics, FileCache* cache = nullptr)
+      : environment_(environment), diagnostics_(diagnostics), cache_(cache) {}
 
   struct Request {
     fs::path path;
@@ -31,12 +34,14 @@ class FileLoader {
   std::optional<Value> load(const Request& request, std::vector<std::string>& chain);
 
  private:
+  std::optional<Value> read(const Request& request, std::vector<std::string>& chain);
   std::optional<Value> load_parents(const Value& extends, const Request& request, std::vector<std::string>& chain);
   bool refuse_cycle(const fs::path& path, const Place& asked_at);
   void substitute(Value& root, bool is_experiment);
 
   const Environment& environment_;
   Diagnostics& diagnostics_;
+  FileCache* cache_;
   std::vector<fs::path> open_;  // files being read, outermost first
 };
 

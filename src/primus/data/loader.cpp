@@ -9,6 +9,7 @@
 #include "primus/base/strings.h"
 #include "primus/data/gpt_dataset.h"
 #include "primus/data/index_cache.h"
+#include "primus/data/text_stream.h"
 #include "primus/spec/schedule_values.h"
 
 namespace primus::data {
@@ -43,7 +44,11 @@ class Opener {
   Result<Datasets> open() {
     check_settings();
     if (has_errors(findings_)) return findings_;
-    if (data_.mock) {
+    if (data_.texts) {
+      open_texts();
+    } else if (data_.one_batch) {
+      open_one_batch();
+    } else if (data_.mock) {
       open_mock();
     } else {
       open_files();
@@ -61,7 +66,8 @@ class Opener {
 
   void check_settings() {
     PRIMUS_CHECK(data_.sequence_length > 0 && vocab_size_ > 0, "sequence length and vocabulary are at least 1");
-    if (data_.seed < 0 || data_.seed > std::numeric_limits<uint32_t>::max()) {
+    const bool shuffles = !data_.texts && !data_.one_batch;
+    if (shuffles && (data_.seed < 0 || data_.seed > std::numeric_limits<uint32_t>::max())) {
       Diagnostic diagnostic = error_at({}, "the seed of the data order is out of range");
       diagnostic.found = fmt::format("seed: {}", data_.seed);
       diagnostic.expected = "0 to 4294967295, as NumPy's RandomState takes it";
@@ -99,6 +105,36 @@ class Opener {
       const DocumentRange range = documents_of(*fractions[static_cast<size_t>(split)], source->num_sequences());
       datasets_[split] = std::make_unique<GptDataset>(
           source, GptIndex::build(lengths, request(split, range, sizes_[split])), data_.sequence_length, mask_rules());
+    }
+  }
+
+  // ------------------------------------------------------------------------------------------------ texts, one batch
+  // Validation on random texts sees the first of them again, as upstream's mock has it.
+  void open_texts() {
+    for (const Split split : {Split::Train, Split::Valid}) {
+      const int64_t wanted = sizes_[split];
+      if (wanted <= 0) continue;
+      const std::string& path = split == Split::Train ? data_.texts->train_path : data_.texts->valid_path;
+      if (path.empty() && !data_.texts->random_integers) {
+        findings_.push_back(error_at({}, fmt::format("no texts are given for {}", to_string(split))));
+        continue;
+      }
+      Result<std::vector<int32_t>> tokens =
+          stream_tokens(*data_.texts, path, options_.tokenizer, vocab_size_, wanted * (data_.sequence_length + 1));
+      if (!tokens) {
+        append(tokens.diagnostics());
+        continue;
+      }
+      datasets_[split] = std::make_unique<TextStreamDataset>(
+          path.empty() ? "random texts" : path, std::move(tokens).value(), wanted, data_.sequence_length, mask_rules());
+    }
+  }
+
+  void open_one_batch() {
+    for (const Split split : {Split::Train, Split::Valid}) {
+      if (sizes_[split] <= 0) continue;
+      datasets_[split] = std::make_unique<OneBatchDataset>(run_.batch.global_batch_size, sizes_[split],
+                                                           data_.sequence_length, vocab_size_);
     }
   }
 

@@ -10,6 +10,7 @@
 #include "primus/data/dataset.h"
 #include "primus/data/sample_order.h"
 #include "primus/spec/run_spec.h"
+#include "primus/tokenizer/tokenizer.h"
 
 namespace primus::data {
 
@@ -32,13 +33,15 @@ struct Datasets {
 };
 
 struct OpenOptions {
-  bool require_test = false;  // an empty test split is an error, not a warning
-  bool check_enough = true;   // refuse a `single` order that ends before the samples wanted
+  const tokenizer::Tokenizer* tokenizer = nullptr;  // read by streams of texts, during the call only
+  bool require_test = false;                        // an empty test split is an error, not a warning
+  bool check_enough = true;                         // refuse a `single` order that ends before the samples wanted
 };
 
 // Opens every file, checks it, and builds (or takes from the cache) the sample indices.
 // eod_id: -1 when the tokenizer has no end-of-document token. vocab_size: ids that the model accepts.
 // Warnings in the result: an empty test split, an index cache that cannot be written.
+// Streams of texts and the one synthetic batch have as many samples as are wanted, and no test split.
 // Errors (all files together): missing or damaged files, an empty file or split, fewer tokens than one sample, an id of
 // the data that the model's vocabulary does not have, mask rules without an end token, a bad split, seed or weight.
 Result<Datasets> open_datasets(const spec::RunSpec& run, int64_t eod_id, int64_t vocab_size, const SplitSizes& sizes,

@@ -194,6 +194,10 @@ void resolve_paths(spec::RunSpec& run, const fs::path& base_folder) {
   if (run.data.prepare) {
     for (std::string& input : run.data.prepare->inputs) resolve(input, base_folder);
   }
+  if (run.data.texts) {
+    resolve(run.data.texts->train_path, base_folder);
+    resolve(run.data.texts->valid_path, base_folder);
+  }
   resolve(run.tokenizer.model, base_folder);
   resolve(run.tokenizer.vocab_file, base_folder);
   resolve(run.tokenizer.merge_file, base_folder);

@@ -5,6 +5,7 @@
 
 #include "primus/base/strings.h"
 #include "primus/dialect/parameter_table.h"
+#include "primus/dialect/reader.h"
 #include "primus/dialect/typed_value.h"
 
 namespace primus::dialect {
@@ -19,6 +20,9 @@ class Checker {
 
   Diagnostics run() {
     for (const config::MapEntry& entry : module_.params.as_map()) check(entry.key, entry.value);
+    if (!unbuilt_.shown.empty())
+      add(Severity::Note, unbuilt_.first_place, unbuilt_.first_key,
+          "not built yet, so that train refuses it: " + join(unbuilt_.shown, ", "));
     for (const Idle& idle : idle_) {
       const std::string verb = idle.shown.size() == 1 ? " has" : " have";
       add(Severity::Note, idle.first_place, idle.first_key,
@@ -36,6 +40,9 @@ class Checker {
 
  private:
   static Place key_place(const Value& value) { return value.origin().key_place(); }
+  static std::string shown_text(const Value& value, const TypedValue& typed) {
+    return value.origin().is_secret ? "***" : typed.to_text();
+  }
 
   void add(Severity severity, Place place, std::string_view key, std::string message, std::string expected = {},
            std::string suggestion = {}) {
@@ -49,13 +56,26 @@ class Checker {
   }
 
   void check(const std::string& key, const Value& value) {
-    if (key == "model" || key == "extends") return;  // the loader's own
+    const bool model_keys = value.is_map() && is_section(module_.framework, "model");
+    if ((key == "model" && !model_keys) || key == "extends") return;  // the loader's own
     const Parameter* row = find_parameter(module_.framework, key);
+    if (row == nullptr && is_section(module_.framework, key)) return check_section(key, value);
     if (row == nullptr) return unknown(key, value);
     const auto typed = read_typed(*row, value, out_, numeric_text_);
     if (!typed) return;
     check_old_name(*row, value, *typed);
     check_status(*row, value, *typed);
+  }
+
+  void check_section(const std::string& key, const Value& value) {
+    if (value.is_null()) return;
+    if (!value.is_map()) {
+      Diagnostic finding{Severity::Error, value.place(), key, "'" + key + "' is a group of keys", {}, "a map", {}};
+      finding.found = config::describe(value);
+      out_.push_back(std::move(finding));
+      return;
+    }
+    for (const config::MapEntry& entry : value.as_map()) check(key + "." + entry.key, entry.value);
   }
 
   void unknown(const std::string& key, const Value& value) {
@@ -69,7 +89,7 @@ class Checker {
 
   // The value of another key as the run would see it: its own, or its default.
   TypedValue effective(const Parameter& row) const {
-    const Value* value = module_.params.find(row.name);
+    const Value* value = find_value(module_.params, row.name);
     if (value == nullptr) return table_value(row, row.default_text);
     Diagnostics ignored;
     NumericText also_ignored;
@@ -86,15 +106,15 @@ class Checker {
     if (twin == nullptr ? means_default(row, typed) : typed.same_as(effective(*twin))) return;
     const std::string name(row.name), other(row.instead);
     add(Severity::Warning, value.place(), row.name,
-        "'" + name + ": " + typed.to_text() + "' does nothing: " + std::string(row.reason), {},
+        "'" + name + ": " + shown_text(value, typed) + "' does nothing: " + std::string(row.reason), {},
         twin == nullptr ? "write " + other
-                        : "write " + other + ": " + typed.to_text() + " (now " + effective(*twin).to_text() +
+                        : "write " + other + ": " + shown_text(value, typed) + " (now " + effective(*twin).to_text() +
                               ") if that is meant, or drop the key");
   }
 
   void check_status(const Parameter& row, const Value& value, const TypedValue& typed) {
     const bool is_default = means_default(row, typed);
-    const std::string shown = std::string(row.name) + ": " + typed.to_text();
+    const std::string shown = std::string(row.name) + ": " + shown_text(value, typed);
     check_unbuilt_choices(row, value, typed);
     if (is_default) return;
     if (!row.needs.empty() && !is_on(row.needs)) {
@@ -146,6 +166,11 @@ class Checker {
           "'" + shown + "' is not built yet: the run computes in bf16 instead, as --allow-precision-fallback allows");
       return;
     }
+    if (!options_.for_training) {
+      if (unbuilt_.shown.empty()) unbuilt_ = {{}, row.name, value.place(), {}};
+      unbuilt_.shown.push_back("'" + shown + "'");
+      return;
+    }
     std::string suggestion = "set " + std::string(row.name) + ": " + std::string(row.default_text);
     if (precision) suggestion += ", or train in bf16 with --allow-precision-fallback";
     add(Severity::Error, value.place(), row.name, "'" + shown + "' is not built yet (" + std::string(row.reason) + ")",
@@ -160,6 +185,11 @@ class Checker {
     if (const auto* list = std::get_if<std::vector<std::string>>(&typed.data)) given = *list;
     for (const std::string& word : given) {
       if (std::find(unbuilt.begin(), unbuilt.end(), word) == unbuilt.end()) continue;
+      if (!options_.for_training) {
+        if (unbuilt_.shown.empty()) unbuilt_ = {{}, row.name, value.place(), {}};
+        unbuilt_.shown.push_back("'" + std::string(row.name) + ": " + word + "'");
+        continue;
+      }
       std::vector<std::string> built = table_words(row.choices);
       std::erase_if(built,
                     [&](const auto& w) { return std::find(unbuilt.begin(), unbuilt.end(), w) != unbuilt.end(); });
@@ -178,6 +208,7 @@ class Checker {
   const CheckOptions& options_;
   Diagnostics out_;
   std::vector<Idle> idle_;
+  Idle unbuilt_;  // one note for all of them when nobody trains
   NumericText numeric_text_;
 };
 

@@ -1,40 +1,19 @@
 // The megatron dialect's translation, by topic. Private to the room.
 #pragma once
 
-#include "primus/dialect/reader.h"
-#include "primus/dialect/to_spec.h"
+#include "primus/dialect/translation.h"
 
 namespace primus::dialect {
 
-// What every topic needs: the keys, the spec to fill, the findings.
-struct Translation {
-  Reader& keys;
-  spec::RunSpec& run;
-  Diagnostics& out;
-  const ToSpecOptions& options;
-
-  void error(std::string_view key, std::string message, std::string expected = {}, std::string suggestion = {}) {
-    add(Severity::Error, key, std::move(message), std::move(expected), std::move(suggestion));
-  }
-  void warning(std::string_view key, std::string message, std::string suggestion = {}) {
-    add(Severity::Warning, key, std::move(message), {}, std::move(suggestion));
-  }
-  // The key's value; an error and `otherwise` when it is null or absent.
-  int64_t needed(std::string_view key, int64_t otherwise);
-
- private:
-  void add(Severity severity, std::string_view key, std::string message, std::string expected, std::string suggestion) {
-    out.push_back({severity,
-                   keys.place(key),
-                   std::string(key),
-                   std::move(message),
-                   {},
-                   std::move(expected),
-                   std::move(suggestion)});
-  }
-};
-
 void megatron_model(Translation& t);
+// Parts of megatron_model, in its order.
+spec::Attention megatron_attention(Translation& t, int64_t hidden, const spec::Norm& norm, bool bias,
+                                   const std::string& positions);
+void megatron_layer_kinds(Translation& t);
+void megatron_moe(Translation& t);
+void megatron_multi_token_prediction(Translation& t);
+// Layers of each pipeline stage, virtual ones in the order in which the model passes them; {all} without a pipeline.
+std::vector<int64_t> megatron_stage_sizes(Translation& t);
 void megatron_recompute(Translation& t);
 void megatron_batch_and_steps(Translation& t);
 void megatron_schedules(Translation& t);
@@ -46,8 +25,24 @@ void megatron_evaluation_and_exit(Translation& t);
 void megatron_checkpoint(Translation& t);
 void megatron_logging(Translation& t);
 void megatron_parallel(Translation& t);
+void megatron_stages(Translation& t);
+void megatron_finetune(Translation& t);
 
 // All topics, in the order in which they need each other.
 void megatron_to_spec(Translation& t);
+
+std::span<const Parameter> megatron_model_rows();
+std::span<const Parameter> megatron_family_rows();
+std::span<const Parameter> megatron_moe_rows();
+std::span<const Parameter> megatron_our_rows();
+std::span<const Parameter> megatron_train_rows();
+std::span<const Parameter> megatron_precision_rows();
+std::span<const Parameter> megatron_data_rows();
+std::span<const Parameter> megatron_checkpoint_rows();
+std::span<const Parameter> megatron_logging_rows();
+std::span<const Parameter> megatron_parallel_rows();
+std::span<const Parameter> megatron_pipeline_rows();
+std::span<const Parameter> megatron_other_rows();
+std::vector<std::span<const Parameter>> megatron_rows();
 
 }  // namespace primus::dialect

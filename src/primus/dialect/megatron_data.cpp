@@ -1,35 +1,16 @@
-// Data, tokenizer, checkpoints, logging, ranks. Source: Megatron-LM d3528a21 and the patches Primus puts on it.
+// Data, tokenizer, checkpoints, logging. Source: Megatron-LM d3528a21 and the patches Primus puts on it.
 #include <algorithm>
 #include <cmath>
 
 #include "primus/base/strings.h"
 #include "primus/dialect/megatron.h"
+#include "primus/dialect/megatron_words.h"
 
 namespace primus::dialect {
 
 namespace {
 
 constexpr int64_t kMockVocabSize = 131072;
-
-// [w1 p1 w2 p2 ...] or [p1 p2 ...]: an odd number of words or a first word that is no number means no weights.
-spec::DataBlend blend(Translation& t, const char* key) {
-  spec::DataBlend blend;
-  const std::vector<std::string> words = t.keys.texts(key);
-  const bool weighted = words.size() % 2 == 0 && !words.empty() && parse_double(words.front()).has_value();
-  blend.weighted = weighted;
-  if (!weighted) {
-    for (const std::string& word : words) blend.files.push_back({1, word});
-    return blend;
-  }
-  for (size_t i = 0; i + 1 < words.size(); i += 2) {
-    const auto weight = parse_double(words[i]);
-    if (!weight || *weight <= 0)
-      t.error(key, "'" + words[i] + "' is no weight of a data file", "a number greater than 0 before each path",
-              "write weights before all paths or before none");
-    blend.files.push_back({weight.value_or(1), words[i + 1]});
-  }
-  return blend;
-}
 
 std::optional<spec::PrepareData> prepare(Translation& t) {
   const config::Value* map = t.keys.map("prepare_data");
@@ -92,8 +73,10 @@ std::optional<spec::PrepareData> prepare(Translation& t) {
 void megatron_data(Translation& t) {
   spec::Data& data = t.run.data;
   data.mock = t.keys.flag("mock_data");
-  spec::DataBlend whole = blend(t, "data_path"), train = blend(t, "train_data_path");
-  spec::DataBlend valid = blend(t, "valid_data_path"), test = blend(t, "test_data_path");
+  spec::DataBlend whole = data_blend(t, "data_path", t.keys.texts("data_path")),
+                  train = data_blend(t, "train_data_path", t.keys.texts("train_data_path"));
+  spec::DataBlend valid = data_blend(t, "valid_data_path", t.keys.texts("valid_data_path")),
+                  test = data_blend(t, "test_data_path", t.keys.texts("test_data_path"));
   const auto split = t.keys.maybe_text("split");
   if (!data.mock) {
     data.blend = std::move(whole);
@@ -161,30 +144,12 @@ void megatron_checkpoint(Translation& t) {
 void megatron_logging(Translation& t) {
   spec::Logging& log = t.run.logging;
   log.interval_steps = t.keys.integer("log_interval");
-  const auto both = t.keys.maybe_text("sink_level");
-  const auto level = [&](const char* key) {
-    std::string word = both.value_or(t.keys.text(key));
-    std::transform(word.begin(), word.end(), word.begin(), [](unsigned char c) { return std::toupper(c); });
-    return word;
-  };
-  // Both keys are read even when sink_level replaces them.
-  (void)t.keys.text("stderr_sink_level");
-  (void)t.keys.text("file_sink_level");
-  log.console_level = level("stderr_sink_level");
-  log.file_level = level("file_sink_level");
+  log_levels(t);
   log.tensorboard = !t.keys.flag("disable_tensorboard");
   log.log_params_norm = t.keys.flag("log_params_norm");
   log.log_num_zeros = t.keys.flag("log_num_zeros_in_grad");
   log.device_memory_every_step = t.keys.flag("use_rocm_mem_info");
   log.device_memory_steps = t.keys.integers("use_rocm_mem_info_iters");
-}
-
-void megatron_parallel(Translation& t) {
-  spec::Parallel& p = t.run.parallel;
-  p.overlap_grad_reduce = t.keys.flag("overlap_grad_reduce");
-  if (const auto elements = t.keys.maybe_integer("ddp_bucket_size")) p.bucket_elements = *elements;
-  p.timeout_minutes = t.keys.number("distributed_timeout_minutes");
-  p.deterministic = t.keys.flag("deterministic_mode");
 }
 
 }  // namespace primus::dialect

@@ -1,5 +1,6 @@
 // Architecture, vocabulary, initialisation, recomputation. Source: Megatron-LM d3528a21, arguments and transformer
 // config.
+#include <algorithm>
 #include <cmath>
 
 #include "primus/base/strings.h"
@@ -37,44 +38,26 @@ spec::Mlp mlp(Translation& t, int64_t hidden, bool bias) {
                    : quick_geglu  ? Activation::QuickGelu
                    : tanh_form    ? Activation::GeluTanh
                                   : Activation::Gelu;
-  mlp.bias = bias;
+  mlp.bias = bias || t.keys.flag("add_mlp_bias");
+  if (const auto form = t.keys.maybe_text("geglu")) {
+    mlp.gated = true;
+    mlp.activation = *form == "erf" ? Activation::Gelu : Activation::GeluTanh;
+    if (swiglu || squared_relu || quick_geglu)
+      t.error("geglu", "an MLP has one activation, and more than one is switched on", "geglu or one of the switches",
+              "set swiglu, squared_relu and quick_geglu to false");
+  }
+  const auto clamp = t.keys.maybe_number("activation_func_clamp_value");
+  mlp.clamp = t.keys.maybe_number("swiglu_limit").value_or(clamp.value_or(0));
+  mlp.up_offset = t.keys.number("glu_linear_offset");
   return mlp;
 }
 
-std::optional<spec::Rope> rope(Translation& t, bool on) {
-  spec::Rope rope;
-  rope.base = t.keys.number("rotary_base");
-  rope.fraction = t.keys.number("rotary_percent");
-  rope.interleaved = t.keys.flag("rotary_interleaved");
-  if (t.keys.flag("use_rope_scaling")) rope.llama3 = spec::Llama3RopeScaling{};  // factor 8 whatever the keys say
-  return on ? std::optional(rope) : std::nullopt;
-}
-
-spec::Attention attention(Translation& t, int64_t hidden, bool bias) {
-  spec::Attention a;
-  a.num_heads = t.needed("num_attention_heads", 1);
-  const bool grouped = t.keys.flag("group_query_attention");
-  const auto groups = t.keys.maybe_integer("num_query_groups");
-  a.num_kv_heads = grouped ? groups.value_or(a.num_heads) : a.num_heads;
-  if (!grouped && groups && *groups != a.num_heads && t.keys.is_given("num_query_groups"))
-    t.warning("num_query_groups",
-              "'num_query_groups: " + std::to_string(*groups) +
-                  "' has no effect while group_query_attention is false: every head has keys and values of its own",
-              "set group_query_attention: true if the groups are meant");
-  const auto head = t.keys.maybe_integer("kv_channels");
-  const bool divides = hidden >= a.num_heads && hidden % a.num_heads == 0;
-  a.head_dim = head.value_or(divides ? hidden / a.num_heads : 2);
-  if (!head && !divides && hidden > 0)
-    t.error("num_attention_heads",
-            "a hidden size of " + std::to_string(hidden) + " cannot be shared out over " + std::to_string(a.num_heads) +
-                " heads",
-            "a divisor of hidden_size, or kv_channels");
-  const bool qkv_bias = t.keys.flag("add_qkv_bias");
-  a.qkv_bias = bias || qkv_bias;
-  a.out_bias = bias;
-  a.softmax_scale = t.keys.maybe_number("softmax_scale").value_or(1 / std::sqrt(static_cast<double>(a.head_dim)));
-  a.dropout = t.keys.number("attention_dropout");
-  return a;
+// Norms behind attention and MLP, on every layer.
+void output_norms(Translation& t, spec::LayerSpec& layer) {
+  const auto where = t.keys.maybe_text("sublayer_output_norms");
+  if (!where) return;
+  layer.norms_in_front = *where == "also";
+  layer.attention_output_norm = layer.mlp_output_norm = layer.input_norm;
 }
 
 void vocabulary(Translation& t) {
@@ -82,6 +65,10 @@ void vocabulary(Translation& t) {
   model.tied_embeddings = !t.keys.flag("untie_embeddings_and_output_weights");
   model.vocab_divisor = t.keys.integer("make_vocab_size_divisible_by");
   model.padded_vocab_size = t.keys.maybe_integer("padded_vocab_size").value_or(0);
+  model.padding_id = t.keys.maybe_integer("padding_id");
+  model.embedding_multiplier = t.keys.number("embedding_multiplier");
+  model.logit_multiplier = t.keys.number("logit_multiplier");
+  model.logit_soft_cap = t.keys.maybe_number("final_logit_softcapping").value_or(0);
 }
 
 void initialisation(Translation& t) {
@@ -114,14 +101,17 @@ void megatron_model(Translation& t) {
   const bool bias = t.keys.flag("add_bias_linear");
   spec::LayerSpec layer;
   layer.input_norm = layer.post_attention_norm = model.final_norm = norm;
-  layer.attention = attention(t, model.hidden_size, bias);
-  layer.attention.rope = rope(t, positions == "rope");
+  layer.attention = megatron_attention(t, model.hidden_size, norm, bias, positions);
   layer.mlp = mlp(t, model.hidden_size, bias);
+  output_norms(t, layer);
   layer.hidden_dropout = model.embedding_dropout = t.keys.number("hidden_dropout");
   constexpr int64_t kMostLayers = 100'000;  // a slip of the keyboard must not fill the memory
   if (layers > kMostLayers)
     t.error("num_layers", "a model of " + format_thousands(layers) + " layers", "at most 100,000");
   model.layers.assign(static_cast<size_t>(std::min(layers, kMostLayers)), layer);
+  megatron_layer_kinds(t);
+  megatron_moe(t);
+  megatron_multi_token_prediction(t);
   vocabulary(t);
   initialisation(t);
 }
@@ -139,7 +129,7 @@ void megatron_recompute(Translation& t) {
     r.kind = spec::RecomputeKind::Selective;
     r.modules = modules.empty() ? std::vector<std::string>{"core_attn"} : std::move(modules);
     for (const std::string& name : r.modules) {
-      if (name != "core_attn" && name != "mlp")
+      if (t.options.for_training && name != "core_attn" && name != "mlp")
         t.error("recompute_modules", "recomputing the module '" + name + "' alone is not built yet", "core_attn, mlp",
                 "leave it out, or set recompute_granularity: full");
     }
@@ -172,7 +162,16 @@ void megatron_recompute(Translation& t) {
   if (uniform && *count < 1) t.error("recompute_num_layers", "a chunk of no layers", "at least 1");
   if (!uniform && *count == 0) t.warning("recompute_num_layers", "'recompute_num_layers: 0' recomputes nothing");
   r.layers_per_block = uniform ? std::max<int64_t>(1, *count) : 1;
-  for (int64_t i = 0; i < (uniform ? layers : std::min(layers, *count)); ++i) r.layer_ids.push_back(i);
+  if (uniform) {
+    for (int64_t i = 0; i < layers; ++i) r.layer_ids.push_back(i);
+    return;
+  }
+  // Block: the first layers of each stage.
+  int64_t first = 0;
+  for (const int64_t size : megatron_stage_sizes(t)) {
+    for (int64_t i = first; i < first + std::min(size, *count); ++i) r.layer_ids.push_back(i);
+    first += size;
+  }
 }
 
 }  // namespace primus::dialect

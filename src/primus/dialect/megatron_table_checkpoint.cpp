@@ -1,4 +1,5 @@
 // Table data: saving, loading, resuming.
+#include "primus/dialect/megatron.h"
 #include "primus/dialect/rows.h"
 
 namespace primus::dialect {

@@ -1,4 +1,5 @@
 // Table data: data sets, loaders, tokenizers.
+#include "primus/dialect/megatron.h"
 #include "primus/dialect/rows.h"
 
 namespace primus::dialect {

@@ -1,4 +1,5 @@
 // Table data: keys of model families that are not built: Mamba, DeepSeek-V4, Kimi, LFM, hybrids.
+#include "primus/dialect/megatron.h"
 #include "primus/dialect/rows.h"
 
 namespace primus::dialect {
@@ -22,10 +23,15 @@ constexpr Parameter kRows[] = {
     no_effect("mamba_expand", kInt, "2", "Inner width factor.", kUnread),
     no_effect("mamba_d_conv", kInt, "4", "Length of the convolution.", kUnread),
     no_effect("disable_mamba_mem_eff_path", kBool, "false", "Another kernel.", kKernel),
-    not_built("is_hybrid_model", kBool, "false", "Attention and state-space layers mixed.", kSsm).under(kType),
-    not_built("hybrid_attention_ratio", kFloat, "0.0", "Share of attention layers.", kSsm).under(kType),
-    not_built("hybrid_mlp_ratio", kFloat, "0.0", "Share of MLP layers.", kSsm).under(kType),
-    not_built("hybrid_override_pattern", kMaybeText, "null", "The layers, one letter each.", kSsm).under(kType),
+    described("is_hybrid_model", kBool, "false", "Attention and state-space layers mixed.", "model.layers.other_mixer",
+              kSsm)
+        .under(kType),
+    described("hybrid_attention_ratio", kFloat, "0.0", "Share of attention layers.", "model.layers.other_mixer", kSsm)
+        .under(kType),
+    described("hybrid_mlp_ratio", kFloat, "0.0", "Share of MLP layers.", "model.layers.other_mixer", kSsm).under(kType),
+    described("hybrid_override_pattern", kMaybeText, "null", "The layers, one letter each.", "model.layers.other_mixer",
+              kSsm)
+        .under(kType),
     no_effect("use_fla_fused_swiglu", kMaybeBool, "null", "A kernel of fla.", kKernel),
     no_effect("use_fla_fused_rmsnorm", kMaybeBool, "null", "A kernel of fla.", kKernel),
     no_effect("use_fla_fused_gated_norm", kMaybeBool, "null", "A kernel of fla.", kKernel),
@@ -39,7 +45,9 @@ constexpr Parameter kRows[] = {
     no_effect("fused_ce_mode", kMaybeText, "null", "A cross entropy kernel.", kKernel),
     no_effect("fused_ce_chunks", kMaybeInt, "null", "A cross entropy kernel.", kKernel),
     // ------------------------------------------------------------------------------------------------ linear attention
-    not_built("linear_attention_freq", kAny, "null", "Which layers have linear attention.", kLinear),
+    described("linear_attention_freq", kAny, "null",
+              "Which layers have linear attention: all but every n-th, or a list with 1 for linear.",
+              "model.layers.other_mixer", kLinear),
     not_built("linear_num_key_heads", kMaybeInt, "null", "Key heads.", kLinear).under("linear_attention_freq"),
     not_built("linear_num_value_heads", kMaybeInt, "null", "Value heads.", kLinear).under("linear_attention_freq"),
     not_built("linear_key_head_dim", kMaybeInt, "null", "Width of a key head.", kLinear).under("linear_attention_freq"),
@@ -80,7 +88,8 @@ constexpr Parameter kRows[] = {
     not_built("num_hash_layers", kMaybeInt, "null", "Layers routed by hash.", kV4).under(kType),
     no_effect("use_te_activation_func", kBool, "false", "Activation kernel.", kKernel),
     // ------------------------------------------------------------------------------------------------ LFM
-    not_built("lfm_layer_types", kMaybeTexts, "null", "Kind of each layer.", kLfm),
+    described("lfm_layer_types", kMaybeTexts, "null", "Kind of each layer.", "model.layers.other_mixer", kLfm)
+        .in("conv|full_attention"),
     not_built("conv_L_cache", kInt, "3", "Length of the convolution.", kLfm).under("lfm_layer_types"),
     not_built("conv_bias", kBool, "false", "Bias of the convolution.", kLfm).under("lfm_layer_types"),
 };

@@ -1,4 +1,5 @@
 // Table data: console, TensorBoard, MLflow, W&B, profiling.
+#include "primus/dialect/megatron.h"
 #include "primus/dialect/rows.h"
 
 namespace primus::dialect {

@@ -1,4 +1,5 @@
 // Table data: shape, norm, activation, attention, positions, vocabulary, initialisation.
+#include "primus/dialect/megatron.h"
 #include "primus/dialect/rows.h"
 
 namespace primus::dialect {
@@ -9,11 +10,12 @@ constexpr std::string_view kShapeOnce = "encoder-decoder models";
 
 constexpr Parameter kRows[] = {
     // ------------------------------------------------------------------------------------------------ which model
-    not_built("model_type", kText, "gpt", "Kind of model.", "the model kinds other than gpt")
+    described("model_type", kText, "gpt", "Kind of model.", "model.layers.other_mixer",
+              "the model kinds other than gpt")
         .in("gpt|mamba|deepseek_v4|kimi_k3")
         .not_yet("mamba|deepseek_v4|kimi_k3"),
-    not_built("spec", kMaybeTexts, "null", "Python module and name of a layer specification.",
-              "layer specifications written in Python"),
+    described("spec", kMaybeTexts, "null", "Python module and name of a layer specification.",
+              "model.layers.other_mixer", "layer specifications written in Python"),
     not_built("yaml_cfg", kMaybeText, "null", "File that replaces all arguments.", "upstream's own YAML arguments"),
     not_built("use_legacy_models", kBool, "false", "The model classes before Megatron Core.",
               "the legacy model classes"),
@@ -62,10 +64,13 @@ constexpr Parameter kRows[] = {
     not_built("apply_residual_connection_post_layernorm", kBool, "false", "The residual is taken behind the norm.",
               "residuals behind the norm"),
     no_effect("no_persist_layer_norm", kBool, "false", "Another norm kernel.", kKernel),
-    not_built("qk_layernorm", kBool, "false", "Norms on queries and keys.", "query and key norms"),
-    not_built("qk_l2_norm", kBool, "false", "Queries and keys divided by their length.", "query and key norms"),
-    not_built("final_logit_softcapping", kMaybeFloat, "null", "Logits become cap x tanh(logits / cap).",
-              "capped logits"),
+    honoured("qk_layernorm", kBool, "false", "Norms on queries and keys; with latent attention: on the latents.",
+             "model.layers.attention.qk_norm model.layers.attention.latent"),
+    described("qk_l2_norm", kBool, "false", "Queries and keys divided by their root mean square, without a gain.",
+              "model.layers.attention.qk_norm", "query and key norms"),
+    described("final_logit_softcapping", kMaybeFloat, "null", "Logits become cap x tanh(logits / cap).",
+              "model.logit_soft_cap", "capped logits")
+        .at_least(0),
     no_effect("attn_logit_softcapping", kMaybeFloat, "null", "Looks like a cap on attention scores.", kUnread),
     // ------------------------------------------------------------------------------------------------ MLP, biases,
     // dropout
@@ -75,10 +80,14 @@ constexpr Parameter kRows[] = {
     no_effect("openai_gelu", kBool, "false", "GELU by tanh.", "read by upstream's legacy models only"),
     no_effect("activation_func", kMaybeText, "null", "Name of an activation.",
               "upstream replaces it by what swiglu, squared_relu and quick_geglu say"),
-    not_built("activation_func_clamp_value", kMaybeFloat, "null", "Bound on gate and input of a gated MLP.",
-              "clamped activations"),
-    not_built("glu_linear_offset", kFloat, "0.0", "Added to the linear half of a gated MLP.", "offset gated MLPs"),
-    not_built("swiglu_limit", kMaybeFloat, "null", "Bound on a gated MLP (DeepSeek-V4).", "clamped activations"),
+    described("activation_func_clamp_value", kMaybeFloat, "null", "Bound on gate and input of a gated MLP.",
+              "model.layers.mlp.clamp", "clamped activations")
+        .at_least(0),
+    described("glu_linear_offset", kFloat, "0.0", "Added to the linear half of a gated MLP.", "model.layers.mlp.clamp",
+              "offset gated MLPs"),
+    described("swiglu_limit", kMaybeFloat, "null", "Bound on a gated MLP (DeepSeek-V4).", "model.layers.mlp.clamp",
+              "clamped activations")
+        .at_least(0),
     not_built("activation_situ_beta", kMaybeFloat, "null", "Slope of the SiTU activation.", "the SiTU activation"),
     not_built("activation_situ_linear_beta", kMaybeFloat, "null", "Slope of SiTU's linear half.",
               "the SiTU activation"),
@@ -106,18 +115,26 @@ constexpr Parameter kRows[] = {
     no_effect("attention_backend", kText, "auto", "Attention kernel.", kKernel).in("auto|flash|fused|unfused|local"),
     no_effect("use_flash_attn", kBool, "false", "FlashAttention kernel.", kKernel),
     no_effect("masked_softmax_fusion", kBool, "true", "One kernel for scale, mask and softmax.", kKernel),
-    not_built("window_size", kMaybeInts, "null", "Attention window: keys before and after.", "attention windows"),
-    not_built("window_attn_skip_freq", kAny, "null", "Which layers attend without the window.", "attention windows")
+    described("window_size", kMaybeInts, "null",
+              "Attention window [w, 0]: a query sees itself and the w keys before it.",
+              "model.layers.attention.window_keys", "attention windows"),
+    described("window_attn_skip_freq", kAny, "null",
+              "Which layers have the window: all but every n-th, or a list with 1 for a window.",
+              "model.layers.attention.window_keys", "attention windows")
         .under("window_size"),
-    not_built("softmax_type", kText, "vanilla", "Attention sinks.", "attention sinks")
+    described("softmax_type", kText, "vanilla",
+              "Attention sinks: one more logit a head in the softmax, zero or learned.", "model.layers.attention.sink",
+              "attention sinks")
         .in("vanilla|off-by-one|learnable")
         .not_yet("off-by-one|learnable"),
-    not_built("attention_output_gate", kBool, "false", "Gate on the attention output.", "gated attention"),
-    not_built("experimental_attention_variant", kMaybeText, "null", "Linear and sparse attention kinds.",
-              "linear attention"),
+    described("attention_output_gate", kBool, "false", "Gate on the attention output.",
+              "model.layers.attention.output_gate", "gated attention"),
+    described("experimental_attention_variant", kMaybeText, "null", "Linear and sparse attention kinds.",
+              "model.layers.other_mixer", "linear attention"),
     // ------------------------------------------------------------------------------------------------ positions
-    honoured("position_embedding_type", kText, "learned_absolute", "How positions enter.",
-             "model.learned_positions attention.rope")
+    honoured("position_embedding_type", kText, "learned_absolute",
+             "How positions enter; yarn is an addition of this project (upstream has it with latent attention only).",
+             "model.learned_positions attention.rope model.layers.attention.rope.yarn")
         .in("learned_absolute|rope|none|mrope|relative|yarn")
         .not_yet("mrope|relative|yarn"),
     honoured("use_rotary_position_embeddings", kMaybeBool, "false", "Old spelling of position_embedding_type: rope.",
@@ -137,9 +154,12 @@ constexpr Parameter kRows[] = {
     no_effect("rotary_seq_len_interpolation_factor", kMaybeFloat, "null", "Looks like linear interpolation.",
               "upstream's model builder does not pass it on: positions are not interpolated")
         .also("1"),
-    not_built("rope_type", kMaybeText, "null", "Rotation of latent attention.", "latent attention")
-        .under("multi_latent_attention"),
-    not_built("no_rope_freq", kAny, "null", "Which layers have no rotation.", "layers without rotation"),
+    described("rope_type", kMaybeText, "null", "Rotation of latent attention; null: yarn.",
+              "model.layers.attention.rope.yarn", "latent attention")
+        .under("multi_latent_attention")
+        .in("rope|yarn"),
+    described("no_rope_freq", kAny, "null", "Which layers have no rotation: every n-th, or a list with 1 for none.",
+              "model.layers.attention.rope", "layers without rotation"),
     no_effect("apply_rope_fusion", kBool, "true", "One kernel for the rotation.", kKernel),
     no_effect("fused_single_qkv_rope", kBool, "false", "One kernel for the rotation of q, k and v.", kKernel),
     // ------------------------------------------------------------------------------------------------ embedding and

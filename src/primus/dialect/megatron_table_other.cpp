@@ -1,4 +1,5 @@
 // Table data: keys that GPT pre-training never reads, CUDA graphs, reinforcement learning.
+#include "primus/dialect/megatron.h"
 #include "primus/dialect/rows.h"
 
 namespace primus::dialect {

@@ -1,4 +1,5 @@
 // Table data: sizes of the axes, data parallelism, communication, FSDP.
+#include "primus/dialect/megatron.h"
 #include "primus/dialect/rows.h"
 
 namespace primus::dialect {
@@ -12,13 +13,15 @@ constexpr std::string_view kOdc = "on-demand communication";
 
 constexpr Parameter kRows[] = {
     // ------------------------------------------------------------------------------------------------ axes
-    not_built("tensor_model_parallel_size", kInt, "1", "Ranks that share each layer.", kTp).at_least(1),
+    described("tensor_model_parallel_size", kInt, "1", "Ranks that share each layer.", "parallel.tensor", kTp)
+        .at_least(1),
     refused("model_parallel_size", kMaybeInt, "null", "Old name of it.", "upstream refuses it since it was renamed")
         .use("tensor_model_parallel_size"),
     not_built("encoder_tensor_model_parallel_size", kInt, "0", "The same for an encoder.", "encoder-decoder models"),
     no_effect("sequence_parallel", kBool, "false", "Norms and dropout cut along the sequence.",
               "switched off by upstream too when tensor_model_parallel_size is 1"),
-    not_built("context_parallel_size", kInt, "1", "Ranks that share each sequence.", kCp).at_least(1),
+    described("context_parallel_size", kInt, "1", "Ranks that share each sequence.", "parallel.context", kCp)
+        .at_least(1),
     not_built("cp_comm_type", kAny, "p2p", "How they exchange keys and values.", kCp).under("context_parallel_size"),
     not_built("hierarchical_context_parallel_sizes", kMaybeInts, "null", "In two levels.", kCp)
         .under("context_parallel_size"),
@@ -26,7 +29,9 @@ constexpr Parameter kRows[] = {
     honoured("use_distributed_optimizer", kBool, "false", "Optimizer state is cut over the data-parallel ranks.",
              "optimizer.shard_state"),
     not_built("num_distributed_optimizer_instances", kInt, "1", "Copies of that cut.", "several optimizer groups"),
-    not_built("data_parallel_replicate_degree", kInt, "1", "Copies of the sharded model.", kFsdp),
+    described("data_parallel_replicate_degree", kInt, "1", "Copies of the sharded model.", "parallel.weight_shards",
+              kFsdp)
+        .at_least(1),
     honoured("overlap_grad_reduce", kBool, "false", "Gradients are reduced while backward goes on.",
              "parallel.overlap_grad_reduce"),
     no_effect("overlap_param_gather", kBool, "false", "Weights are gathered while forward goes on.",
@@ -79,10 +84,13 @@ constexpr Parameter kRows[] = {
     no_effect("disable_compile_dependencies", kBool, "true", "Helpers are compiled at start.",
               "nothing is compiled at start"),
     // ------------------------------------------------------------------------------------------------ FSDP
-    not_built("use_megatron_fsdp", kBool, "false", "Megatron's own FSDP.", kFsdp),
-    not_built("use_torch_fsdp2", kBool, "false", "PyTorch's FSDP.", kFsdp),
+    described("use_megatron_fsdp", kBool, "false", "Megatron's own FSDP.", "parallel.weight_shards", kFsdp),
+    described("use_torch_fsdp2", kBool, "false", "PyTorch's FSDP.", "parallel.weight_shards", kFsdp),
     no_effect("use_custom_fsdp", kBool, "false", "Old name of use_megatron_fsdp.", kUnread).use("use_megatron_fsdp"),
-    not_built("data_parallel_sharding_strategy", kText, "no_shard", "What is cut.", kFsdp).under("use_megatron_fsdp"),
+    described("data_parallel_sharding_strategy", kText, "no_shard", "What is cut.",
+              "parallel.weight_shards optimizer.shard_state", kFsdp)
+        .under("use_megatron_fsdp")
+        .in("no_shard|optim|optim_grads|optim_grads_params"),
     not_built("suggested_communication_unit_size", kMaybeInt, "400000000", "Size of an exchange.", kFsdp)
         .under("use_megatron_fsdp"),
     not_built("enable_odc", kBool, "false", "AMD's on-demand communication.", kOdc),

@@ -1,4 +1,5 @@
 // Table data: pipeline parallelism, zero-bubble and Primus-pipeline schedules.
+#include "primus/dialect/megatron.h"
 #include "primus/dialect/rows.h"
 
 namespace primus::dialect {
@@ -12,28 +13,44 @@ constexpr std::string_view kPrimus = "patch_primus_pipeline";
 constexpr std::string_view kZero = "patch_zero_bubble";
 
 constexpr Parameter kRows[] = {
-    not_built("pipeline_model_parallel_size", kInt, "1", "Stages of the pipeline.", kPp).at_least(1),
+    described("pipeline_model_parallel_size", kInt, "1", "Stages of the pipeline.", "parallel.pipeline", kPp)
+        .at_least(1),
     not_built("encoder_pipeline_model_parallel_size", kInt, "0", "The same for an encoder.", "encoder-decoder models"),
     no_effect("pipeline_model_parallel_split_rank", kMaybeInt, "null", "Where an encoder ends.", kUnread),
-    not_built("pipeline_model_parallel_layout", kMaybeText, "null", "Layers of each stage, written out.", kPp)
+    described("pipeline_model_parallel_layout", kMaybeText, "null", "Layers of each stage, written out.",
+              "parallel.stages_per_rank", kPp)
         .under(kSwitch),
     not_built("pipeline_model_parallel_comm_backend", kMaybeText, "null", "Communication library.", kPp).under(kSwitch),
-    not_built("decoder_first_pipeline_num_layers", kMaybeInt, "null", "Layers of the first stage.", kPp).under(kSwitch),
-    not_built("decoder_last_pipeline_num_layers", kMaybeInt, "null", "Layers of the last stage.", kPp).under(kSwitch),
-    not_built("decoder_pipeline_manual_split_list", kMaybeInts, "null", "Layers of each stage (deprecated).", kPp)
+    described("decoder_first_pipeline_num_layers", kMaybeInt, "null", "Layers of the first stage.",
+              "recompute.layer_ids", kPp)
+        .under(kSwitch)
+        .at_least(1),
+    described("decoder_last_pipeline_num_layers", kMaybeInt, "null", "Layers of the last stage.", "recompute.layer_ids",
+              kPp)
+        .under(kSwitch)
+        .at_least(1),
+    described("decoder_pipeline_manual_split_list", kMaybeInts, "null", "Layers of each stage (deprecated).",
+              "parallel.stages_per_rank", kPp)
         .under(kSwitch)
         .use("pipeline_model_parallel_layout"),
     no_effect(
         "virtual_pipeline_model_parallel_size", kMaybeInt, "null", "Looks like stages per rank.",
         "upstream computes it from num_layers_per_virtual_pipeline_stage or num_virtual_stages_per_pipeline_rank"),
-    not_built("num_layers_per_virtual_pipeline_stage", kMaybeInt, "null", "Layers of a virtual stage.", kPp)
-        .under(kSwitch),
-    not_built("num_virtual_stages_per_pipeline_rank", kMaybeInt, "null", "Virtual stages per rank.", kPp)
-        .under(kSwitch),
+    described("num_layers_per_virtual_pipeline_stage", kMaybeInt, "null", "Layers of a virtual stage.",
+              "parallel.stages_per_rank", kPp)
+        .under(kSwitch)
+        .at_least(1),
+    described("num_virtual_stages_per_pipeline_rank", kMaybeInt, "null", "Virtual stages per rank.",
+              "parallel.stages_per_rank", kPp)
+        .under(kSwitch)
+        .at_least(1),
     not_built("microbatch_group_size_per_vp_stage", kMaybeInt, "null", "Micro-batches in a row.", kPp).under(kSwitch),
-    not_built("account_for_embedding_in_pipeline_split", kBool, "false", "The embedding counts as a layer.", kPp)
+    described("account_for_embedding_in_pipeline_split", kBool, "false", "The embedding counts as a layer.",
+              "recompute.layer_ids", kPp)
         .under(kSwitch),
-    not_built("account_for_loss_in_pipeline_split", kBool, "false", "The loss counts as a layer.", kPp).under(kSwitch),
+    described("account_for_loss_in_pipeline_split", kBool, "false", "The loss counts as a layer.",
+              "recompute.layer_ids", kPp)
+        .under(kSwitch),
     not_built("standalone_embedding_stage", kBool, "false", "The embedding is a stage.", kPp).under(kSwitch),
     no_effect("allow_padding_num_layers", kBool, "true", "Looks like padding of uneven stages.", kUnread),
     no_effect("overlap_p2p_comm", kBool, "true", "Exchange beside computation.", kComm),

@@ -1,4 +1,5 @@
 // Table data: precision, loss, recomputation, low-precision formats.
+#include "primus/dialect/megatron.h"
 #include "primus/dialect/rows.h"
 
 namespace primus::dialect {
@@ -66,7 +67,7 @@ constexpr Parameter kRows[] = {
         .use("recompute_granularity"),
     no_effect("cpu_offload", kBool, "false", "Activations in host memory.", kMemory),
     // ------------------------------------------------------------------------------------------------ fp8, fp4
-    not_built("fp8", kMaybeText, "null", "Products in fp8.", kFp8).in("e4m3|hybrid"),
+    described("fp8", kMaybeText, "null", "Products in fp8.", "precision.low_precision", kFp8).in("e4m3|hybrid"),
     no_effect("fp8_format", kMaybeText, "null", "Looks like the switch of fp8.",
               "upstream reads it nowhere: the switch is fp8")
         .use("fp8"),
@@ -86,12 +87,12 @@ constexpr Parameter kRows[] = {
     not_built("keep_fp8_transpose_cache_when_using_custom_fsdp", kBool, "false", "fp8: transposed weights kept.", kFp8)
         .under("fp8"),
     no_effect("disable_delayed_scaling_patches", kBool, "false", "fp8: a patch of Primus.", "read with fp8 only"),
-    not_built("enable_turbo_attention_float8", kBool, "false", "Attention in fp8.", kFp8)
+    described("enable_turbo_attention_float8", kBool, "false", "Attention in fp8.", "precision.low_precision", kFp8)
         .requires_key("enable_primus_turbo"),
     not_built("first_last_layers_bf16", kBool, "false", "First and last layers stay bf16.", kFp8).under("fp8"),
     not_built("num_layers_at_start_in_bf16", kInt, "1", "How many first layers.", kFp8).under("fp8"),
     not_built("num_layers_at_end_in_bf16", kInt, "1", "How many last layers.", kFp8).under("fp8"),
-    not_built("fp4", kMaybeText, "null", "Products in fp4.", kFp4).in("e2m1"),
+    described("fp4", kMaybeText, "null", "Products in fp4.", "precision.low_precision", kFp4).in("e2m1"),
     no_effect("fp4_format", kMaybeText, "null", "Looks like the switch of fp4.",
               "upstream reads it nowhere: the switch is fp4")
         .use("fp4"),

@@ -1,4 +1,5 @@
 // Table data: batch, steps, learning rate, weight decay, optimizer, evaluation, exit.
+#include "primus/dialect/megatron.h"
 #include "primus/dialect/rows.h"
 
 namespace primus::dialect {
@@ -164,21 +165,25 @@ constexpr Parameter kRows[] = {
         .under("error_injection_rate"),
     no_effect("result_rejected_tracker_filename", kMaybeText, "null", "File of rejected steps.", kLogOnly),
     // ------------------------------------------------------------------------------------------------ after training
-    not_built("stage", kMaybeText, "null", "Training stage.", "stages other than pretrain").also("pretrain"),
-    not_built("sft_dataset_name", kMaybeText, "null", "Fine-tuning data.", "post-training").under("stage"),
+    described("stage", kMaybeText, "null", "Training stage.", "finetune", "stages other than pretrain")
+        .also("pretrain"),
+    described("sft_dataset_name", kMaybeText, "null", "Fine-tuning data.", "finetune.dataset", "post-training")
+        .under("stage"),
     not_built("sft_conversation_format", kMaybeText, "null", "Fine-tuning template.", "post-training").under("stage"),
     not_built("sft_dataset_split", kMaybeText, "null", "Fine-tuning split.", "post-training").under("stage"),
     not_built("sft_bridge_compat_inline_bos", kBool, "false", "Fine-tuning template detail.", "post-training")
         .under("stage"),
     not_built("sft_sanitize_nan_grads", kBool, "false", "Fine-tuning gradients.", "post-training").under("stage"),
-    not_built("enable_packed_sequences", kBool, "false", "Fine-tuning packing.", "post-training").under("stage"),
+    described("enable_packed_sequences", kBool, "false", "Fine-tuning packing.", "finetune.packed_sequences",
+              "post-training")
+        .under("stage"),
     not_built("use_packed_attention", kBool, "false", "Fine-tuning packing.", "post-training").under("stage"),
     not_built("enable_odc_lb_mini", kBool, "false", "Fine-tuning load balance.", "post-training").under("stage"),
     not_built("lb_mini_max_token_len", kInt, "0", "Fine-tuning load balance.", "post-training").under("stage"),
     not_built("lb_mini_cost_model", kText, "linear", "Fine-tuning load balance.", "post-training").under("stage"),
     no_effect("enable_fused_linear_ce", kBool, "false", "Head and cross entropy in one kernel.", kKernel),
-    not_built("lora", kMaybeMap, "null", "Low-rank adapters.", "post-training").under("stage"),
-    not_built("hf_path", kMaybeText, "null", "Hugging Face weights to start from.",
+    described("lora", kMaybeMap, "null", "Low-rank adapters.", "finetune.adapter", "post-training").under("stage"),
+    described("hf_path", kMaybeText, "null", "Hugging Face weights to start from.", "finetune.pretrained_folder",
               "starting from Hugging Face weights"),
 };
 

@@ -4,27 +4,13 @@
 
 #include "primus/base/strings.h"
 #include "primus/dialect/megatron.h"
+#include "primus/dialect/megatron_words.h"
 #include "primus/spec/schedule_values.h"
 #include "primus/spec/validate.h"
 
 namespace primus::dialect {
 
 namespace {
-
-spec::LrDecay decay_style(const std::string& word) {
-  if (word == "constant") return spec::LrDecay::Constant;
-  if (word == "cosine") return spec::LrDecay::Cosine;
-  if (word == "inverse-square-root") return spec::LrDecay::InverseSquareRoot;
-  if (word == "WSD") return spec::LrDecay::WarmupStableDecay;
-  return spec::LrDecay::Linear;
-}
-
-spec::WsdDecay wsd_style(const std::string& word) {
-  if (word == "linear") return spec::WsdDecay::Linear;
-  if (word == "cosine") return spec::WsdDecay::Cosine;
-  if (word == "minus_sqrt") return spec::WsdDecay::MinusSqrt;
-  return spec::WsdDecay::Exponential;
-}
 
 void ramp_up(Translation& t, bool by_samples) {
   const std::vector<int64_t> ramp = t.keys.integers("rampup_batch_size");
@@ -93,8 +79,8 @@ void megatron_schedules(Translation& t) {
   };
   refuse_other_unit(t, by_samples);
 
-  lr.decay = decay_style(t.keys.text("lr_decay_style"));
-  lr.wsd_decay = wsd_style(t.keys.text("lr_wsd_decay_style"));
+  lr.decay = lr_decay_style(t.keys.text("lr_decay_style"));
+  lr.wsd_decay = wsd_decay_style(t.keys.text("lr_wsd_decay_style"));
   const auto peak = t.keys.maybe_number("lr");
   if (!peak) t.error("lr", "the learning rate is not given", "a number", "add lr: 3.0e-4");
   lr.max_lr = peak.value_or(0);
@@ -145,7 +131,7 @@ void megatron_optimizer(Translation& t) {
   o.clip_grad_norm = t.keys.number("clip_grad");
   o.embedding_and_head_lr = t.keys.maybe_number("decoupled_lr");
   o.embedding_and_head_min_lr = t.keys.maybe_number("decoupled_min_lr");
-  o.shard_state = t.keys.flag("use_distributed_optimizer");
+  if (t.keys.flag("use_distributed_optimizer")) o.shard_state = true;  // FSDP may have set it
   if (o.embedding_and_head_min_lr && !o.embedding_and_head_lr)
     t.error("decoupled_min_lr", "decoupled_min_lr needs decoupled_lr", "decoupled_lr");
   for (const char* beta : {"adam_beta1", "adam_beta2"})
@@ -171,6 +157,11 @@ void megatron_precision(Translation& t) {
   p.loss_scale.hysteresis = t.keys.integer("hysteresis");
   t.run.loss = t.keys.flag("calculate_per_token_loss") ? spec::LossNormalisation::GlobalTokenMean
                                                        : spec::LossNormalisation::MicroBatchMean;
+  const auto fp8 = t.keys.maybe_text("fp8"), fp4 = t.keys.maybe_text("fp4");
+  const bool fp8_attention = t.keys.flag("enable_turbo_attention_float8");
+  if (fp8 && fp4) t.error("fp4", "products are in fp8 or in fp4, not in both", "one of the two");
+  if (!t.options.allow_precision_fallback)
+    p.low_precision = fp4 ? "fp4" : fp8 ? "fp8" : fp8_attention ? "fp8 attention" : "";
   const bool dynamic_scale = fp16 && !p.loss_scale.constant;
   // A dynamic loss scale lives from overflows: upstream switches the check off there too.
   t.run.exit.fail_on_nan = t.keys.flag("check_for_nan_in_loss_and_grad") && !dynamic_scale;

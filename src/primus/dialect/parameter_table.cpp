@@ -3,21 +3,26 @@
 #include <algorithm>
 
 #include "primus/base/strings.h"
-#include "primus/dialect/rows.h"
+#include "primus/dialect/dialects.h"
 
 namespace primus::dialect {
 
 namespace {
 
-std::vector<Parameter> sorted_megatron_rows() {
+struct SortedTable {
+  std::string_view framework;
   std::vector<Parameter> rows;
-  for (const auto part :
-       {megatron_model_rows(), megatron_family_rows(), megatron_moe_rows(), megatron_train_rows(),
-        megatron_precision_rows(), megatron_data_rows(), megatron_checkpoint_rows(), megatron_logging_rows(),
-        megatron_parallel_rows(), megatron_pipeline_rows(), megatron_other_rows()})
-    rows.insert(rows.end(), part.begin(), part.end());
-  std::sort(rows.begin(), rows.end(), [](const Parameter& a, const Parameter& b) { return a.name < b.name; });
-  return rows;
+};
+
+std::vector<SortedTable> sorted_tables() {
+  std::vector<SortedTable> tables;
+  for (const Dialect& dialect : all_dialects()) {
+    SortedTable& table = tables.emplace_back(SortedTable{dialect.framework, {}});
+    for (const auto part : dialect.rows()) table.rows.insert(table.rows.end(), part.begin(), part.end());
+    std::sort(table.rows.begin(), table.rows.end(),
+              [](const Parameter& a, const Parameter& b) { return a.name < b.name; });
+  }
+  return tables;
 }
 
 }  // namespace
@@ -61,8 +66,9 @@ std::string_view to_string(Status status) {
 }
 
 std::span<const Parameter> all_parameters(std::string_view framework) {
-  static const std::vector<Parameter> megatron = sorted_megatron_rows();
-  if (framework == "megatron") return megatron;
+  static const std::vector<SortedTable> tables = sorted_tables();
+  for (const SortedTable& table : tables)
+    if (table.framework == framework) return table.rows;
   return {};
 }
 
@@ -71,6 +77,14 @@ const Parameter* find_parameter(std::string_view framework, std::string_view key
   const auto place = std::lower_bound(rows.begin(), rows.end(), key,
                                       [](const Parameter& row, std::string_view name) { return row.name < name; });
   return place != rows.end() && place->name == key ? &*place : nullptr;
+}
+
+bool is_section(std::string_view framework, std::string_view key) {
+  const std::string prefix = std::string(key) + ".";
+  const auto rows = all_parameters(framework);
+  const auto place = std::lower_bound(rows.begin(), rows.end(), prefix,
+                                      [](const Parameter& row, const std::string& name) { return row.name < name; });
+  return place != rows.end() && place->name.starts_with(prefix);
 }
 
 std::string suggest_parameter(std::string_view framework, std::string_view key) {

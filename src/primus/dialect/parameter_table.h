@@ -80,10 +80,12 @@ std::string_view to_string(Status status);  // "honoured", "no effect here", "no
 std::span<const Parameter> all_parameters(std::string_view framework);
 // Null when the framework has no such key.
 const Parameter* find_parameter(std::string_view framework, std::string_view key);
+// True when keys lie below this one ("training" of "training.steps").
+bool is_section(std::string_view framework, std::string_view key);
 // Names nearest to a misspelt one, as "did you mean ...?"; empty when nothing is near.
 std::string suggest_parameter(std::string_view framework, std::string_view key);
 
-// The table as a Markdown page (docs/parameters-<framework>.md): counts per status, then the rows by status.
+// The table as a Markdown page (docs/parameters/<framework>.md): counts per status, then the rows by status.
 std::string parameters_page(std::string_view framework);
 
 }  // namespace primus::dialect

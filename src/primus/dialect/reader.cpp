@@ -4,12 +4,15 @@
 
 namespace primus::dialect {
 
+const config::Value* find_value(const config::Value& params, std::string_view key) {
+  return key.find('.') == std::string_view::npos ? params.find(key) : params.find_path(key);
+}
+
 TypedValue Reader::typed(std::string_view key) {
   const Parameter* row = find_parameter(module_.framework, key);
-  PRIMUS_CHECK(row != nullptr && row->status == Status::Honoured,
-               "taken, but not an honoured row: " + std::string(key));
+  PRIMUS_CHECK(row != nullptr && !row->spec_field.empty(), "taken, but its row sets no field: " + std::string(key));
   taken_.emplace(key);
-  const config::Value* value = module_.params.find(key);
+  const config::Value* value = find_value(module_.params, key);
   if (value == nullptr) return table_value(*row, row->default_text);
   Diagnostics ignored;
   NumericText also_ignored;
@@ -36,17 +39,17 @@ template std::optional<std::vector<std::string>> Reader::take(std::string_view);
 
 const config::Value* Reader::map(std::string_view key) {
   typed(key);
-  const config::Value* value = module_.params.find(key);
+  const config::Value* value = find_value(module_.params, key);
   return value != nullptr && value->is_map() ? value : nullptr;
 }
 
 Place Reader::place(std::string_view key) const {
-  const config::Value* value = module_.params.find(key);
+  const config::Value* value = find_value(module_.params, key);
   return value != nullptr ? value->place() : module_.place;
 }
 
 bool Reader::is_given(std::string_view key) const {
-  const config::Value* value = module_.params.find(key);
+  const config::Value* value = find_value(module_.params, key);
   const Parameter* row = find_parameter(module_.framework, key);
   if (value == nullptr || row == nullptr) return false;
   Diagnostics ignored;

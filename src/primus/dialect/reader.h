@@ -1,5 +1,5 @@
-// Takes honoured keys by name, with the table's type and default, and remembers which were taken. Private to the room.
-// Values that do not fit were reported by check_parameters; here they read as the default.
+// Takes the keys that set a field of the spec by name, with the table's type and default, and remembers which were
+// taken. Private to the room. Values that do not fit were reported by check_parameters; here they read as the default.
 #pragma once
 
 #include <optional>
@@ -12,6 +12,9 @@
 #include "primus/dialect/typed_value.h"
 
 namespace primus::dialect {
+
+// A parameter's value: dots in the key lead into maps ("training.steps"). Null when absent.
+const config::Value* find_value(const config::Value& params, std::string_view key);
 
 class Reader {
  public:

@@ -4,14 +4,14 @@
 
 #include "primus/base/strings.h"
 #include "primus/dialect/check_parameters.h"
-#include "primus/dialect/megatron.h"
+#include "primus/dialect/dialects.h"
+#include "primus/dialect/translation.h"
+#include "primus/spec/engine_limits.h"
 #include "primus/spec/validate.h"
 
 namespace primus::dialect {
 
 namespace {
-
-constexpr std::string_view kFrameworks[] = {"megatron", "torchtitan", "maxtext", "megatron_bridge"};
 
 bool names_field(const Parameter& row, std::string_view field) {
   for (const std::string& word : split(row.spec_field, ' '))
@@ -25,7 +25,7 @@ const Parameter* key_of_field(const Reader& keys, std::string_view field) {
   const Parameter* best = nullptr;
   int best_rank = -1;
   for (const Parameter& row : all_parameters(keys.module().framework)) {
-    if (row.status != Status::Honoured || !names_field(row, field)) continue;
+    if (!names_field(row, field)) continue;
     const int rank = 2 * keys.is_given(row.name) + (row.type != Type::Bool);
     if (rank <= best_rank) continue;
     best = &row;
@@ -46,6 +46,19 @@ void add_spec_findings(const Reader& keys, Diagnostics findings, Diagnostics& ou
   }
 }
 
+// What the engine cannot train: errors for a run; when nobody trains, one note.
+void add_engine_limits(const Reader& keys, const spec::RunSpec& run, bool for_training, Diagnostics& out) {
+  Diagnostics limits = spec::engine_limits(run);
+  if (for_training) return add_spec_findings(keys, std::move(limits), out);
+  // The table's own note about keys said it already.
+  const auto told = [](const Diagnostic& d) { return d.message.starts_with("not built yet"); };
+  if (limits.empty() || std::any_of(out.begin(), out.end(), told)) return;
+  std::vector<std::string> features;
+  for (const Diagnostic& limit : limits) features.push_back(limit.message);
+  out.push_back(
+      {Severity::Note, keys.module().place, {}, "train refuses this for now: " + join(features, "; "), {}, {}, {}});
+}
+
 Diagnostic no_such_module(const config::Experiment& experiment, std::string_view name) {
   Diagnostic finding = error_at({experiment.file, 0, 0}, "the experiment has no module '" + std::string(name) + "'");
   std::vector<std::string> names;
@@ -56,14 +69,13 @@ Diagnostic no_such_module(const config::Experiment& experiment, std::string_view
 
 Diagnostic no_such_framework(const config::Module& module) {
   Diagnostic finding = error_at(module.place, "");
-  const bool known =
-      std::find(std::begin(kFrameworks), std::end(kFrameworks), module.framework) != std::end(kFrameworks);
+  std::vector<std::string> names;
+  for (const Dialect& dialect : all_dialects()) names.emplace_back(dialect.framework);
   finding.key = "framework";
   finding.found = module.framework;
-  finding.expected = "megatron";
-  finding.message = known ? "training with framework '" + module.framework + "' is not built yet"
-                          : "unknown framework '" + module.framework + "'";
-  if (!known) finding.suggestion = did_you_mean(module.framework, {std::begin(kFrameworks), std::end(kFrameworks)});
+  finding.expected = join(names, ", ");
+  finding.message = "framework '" + module.framework + "' has no parameter table: it can be shown, not trained";
+  finding.suggestion = did_you_mean(module.framework, names);
   return finding;
 }
 
@@ -95,55 +107,52 @@ int64_t Translation::needed(std::string_view key, int64_t otherwise) {
   return otherwise;
 }
 
-void megatron_to_spec(Translation& t) {
-  megatron_parallel(t);
-  megatron_batch_and_steps(t);
-  megatron_schedules(t);
-  megatron_optimizer(t);
-  megatron_precision(t);
-  megatron_model(t);
-  megatron_recompute(t);
-  megatron_data(t);
-  megatron_tokenizer(t);
-  megatron_evaluation_and_exit(t);
-  megatron_checkpoint(t);
-  megatron_logging(t);
-}
-
 Result<spec::RunSpec> to_spec(const config::Experiment& experiment, std::string_view module_name,
                               const ToSpecOptions& options) {
   const config::Module* module = select_module(experiment, module_name);
   if (module == nullptr) return no_such_module(experiment, module_name);
-  if (module->framework != "megatron") return no_such_framework(*module);
+  const Dialect* dialect = find_dialect(module->framework);
+  if (dialect == nullptr) return no_such_framework(*module);
 
-  Diagnostics out = check_parameters(*module, {.allow_precision_fallback = options.allow_precision_fallback});
+  Diagnostics out = check_parameters(
+      *module, {.for_training = options.for_training, .allow_precision_fallback = options.allow_precision_fallback});
   Reader keys(*module);
   spec::RunSpec run;
   run.identity = identity(experiment, *module);
   // A key that does not fit was reported above and reads as its default here: say nothing twice about it.
   Diagnostics own;
   Translation translation{keys, run, own, options};
-  megatron_to_spec(translation);
+  dialect->to_spec(translation);
   for (Diagnostic& finding : own) {
     const auto told = [&](const Diagnostic& d) { return d.severity == Severity::Error && d.key == finding.key; };
     if (std::none_of(out.begin(), out.end(), told)) out.push_back(std::move(finding));
   }
-  Diagnostics findings = spec::validate(run);
-  for (Diagnostic& finding : spec::validate_world(run, options.world_size)) findings.push_back(std::move(finding));
+  Diagnostics findings = options.cross_checks ? spec::validate(run) : Diagnostics{};
+  // 0: the number of ranks is not known yet, and neither is whether the batch comes out. Nobody trains: the layout's
+  // own smallest number of ranks is enough.
+  const int64_t ranks =
+      options.for_training ? options.world_size : std::max(options.world_size, spec::smallest_world(run.parallel));
+  if (options.world_size != 0)
+    for (Diagnostic& finding : spec::validate_world(run, ranks)) findings.push_back(std::move(finding));
+  // A shipped experiment may leave its data to a variable of the environment.
+  for (Diagnostic& finding : findings)
+    if (!options.for_training && finding.key == "data.train") finding.severity = Severity::Warning;
   add_spec_findings(keys, std::move(findings), out);
+  add_engine_limits(keys, run, options.for_training, out);
   if (has_errors(out)) return out;
   return Result<spec::RunSpec>(std::move(run), std::move(out));
 }
 
 std::vector<std::string> keys_read(const config::Experiment& experiment, std::string_view module_name) {
   const config::Module* module = select_module(experiment, module_name);
-  if (module == nullptr || module->framework != "megatron") return {};
+  const Dialect* dialect = module == nullptr ? nullptr : find_dialect(module->framework);
+  if (dialect == nullptr) return {};
   Reader keys(*module);
   spec::RunSpec run;
   Diagnostics ignored;
   const ToSpecOptions options;
   Translation translation{keys, run, ignored, options};
-  megatron_to_spec(translation);
+  dialect->to_spec(translation);
   return {keys.taken().begin(), keys.taken().end()};
 }
 
@@ -179,7 +188,7 @@ Diagnostics check_world(const spec::RunSpec& run, int64_t world_size) {
   Diagnostics out = spec::validate_world(run, world_size);
   for (Diagnostic& finding : out)
     for (const Parameter& row : all_parameters(run.identity.framework))
-      if (row.status == Status::Honoured && names_field(row, finding.key)) finding.key = row.name;
+      if (names_field(row, finding.key)) finding.key = row.name;
   return out;
 }
 

@@ -13,7 +13,9 @@
 namespace primus::dialect {
 
 struct ToSpecOptions {
-  int64_t world_size = 1;  // ranks the run will have; decides a global batch that is not given, and what must divide
+  int64_t world_size = 1;    // ranks the run will have; decides a global batch that is not given, and what must divide
+  bool cross_checks = true;  // false: rules between fields are left out (something that mends them comes next)
+  bool for_training = true;  // false: to describe, count, export; features that the engine lacks are one note
   bool allow_precision_fallback = false;  // fp8 and fp4 become bf16, with a warning, instead of a refusal
 };
 

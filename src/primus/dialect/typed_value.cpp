@@ -239,7 +239,7 @@ bool check_range(const Parameter& parameter, const Value& value, const TypedValu
   };
   Diagnostic finding = error_at(value.place(), "'" + std::string(parameter.name) + "' is out of range");
   finding.key = parameter.name;
-  finding.found = typed.to_text();
+  finding.found = value.origin().is_secret ? "***" : typed.to_text();
   if (std::isfinite(parameter.minimum)) finding.expected = "at least " + bound(parameter.minimum);
   if (std::isfinite(parameter.maximum))
     finding.expected += (finding.expected.empty() ? "at most " : " and at most ") + bound(parameter.maximum);

@@ -69,6 +69,7 @@ struct AdamWFactors {
   float step_size;   // lr / (1 - b1^t)
   float root_scale;  // 1 / sqrt(1 - b2^t)
   float eps;
+  float eps_root;  // added to v: (1 - b2^t) times the one under the root
 };
 
 struct SgdFactors {

@@ -77,6 +77,7 @@ void adamw_step(at::Tensor master, const at::Tensor& grad, at::Tensor m, at::Ten
   f.step_size = static_cast<float>(options.lr / correction1);
   f.root_scale = static_cast<float>(1 / std::sqrt(correction2));
   f.eps = static_cast<float>(options.eps);
+  f.eps_root = static_cast<float>(options.eps_root * correction2);
   run_step(spans, f);
 }
 

@@ -20,6 +20,7 @@ struct AdamWOptions {
   bool decoupled = true;  // AdamW; false: weight_decay * p is added to the gradient (Adam with L2)
   int64_t step = 1;       // from 1
   double grad_scale = 1;  // the gradient is multiplied by it first: clip coefficient, inverse loss scale
+  double eps_root = 0;    // under the root: sqrt(v/(1-b2^t) + eps_root), as optax.adamw has it
 };
 
 // g *= grad_scale; m = b1 m + (1-b1) g; v = b2 v + (1-b2) g^2; p -= lr wd p; p -= lr (m/(1-b1^t)) / (sqrt(v/(1-b2^t)) +

@@ -13,7 +13,8 @@ PRIMUS_INLINE F16 update(const AdamWFactors& f, F16 p, F16 g_raw, F16& m, F16& v
   const F16 g = multiply_add(splat(f.l2), p, g_raw * splat(f.grad_scale));
   m = multiply_add(splat(f.beta1), m, splat(f.one_minus_beta1) * g);
   v = multiply_add(splat(f.beta2), v, splat(f.one_minus_beta2) * (g * g));
-  const F16 denominator = multiply_add(square_root(v), splat(f.root_scale), splat(f.eps));
+  const F16 under_root = f.eps_root != 0 ? v + splat(f.eps_root) : v;
+  const F16 denominator = multiply_add(square_root(under_root), splat(f.root_scale), splat(f.eps));
   return p * splat(f.keep) - splat(f.step_size) * m / denominator;
 }
 

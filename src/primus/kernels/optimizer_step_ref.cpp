@@ -13,7 +13,7 @@ void adamw_step(at::Tensor p, const at::Tensor& grad, at::Tensor m, at::Tensor v
   if (options.decoupled) p.mul_(1 - options.lr * options.weight_decay);
   const at::Tensor m_hat = m / (1 - std::pow(options.beta1, options.step));
   const at::Tensor v_hat = v / (1 - std::pow(options.beta2, options.step));
-  p.sub_(options.lr * m_hat / (v_hat.sqrt() + options.eps));
+  p.sub_(options.lr * m_hat / ((v_hat + options.eps_root).sqrt() + options.eps));
   if (bf16_copy.defined()) bf16_copy.copy_(p);
 }
 

@@ -49,6 +49,11 @@ bool same_rope(const spec::Attention& a, const spec::Attention& b) {
          bands(*a.rope) == bands(*b.rope);
 }
 
+// Of the output layer, or of the table tied to it.
+nn::Spread head_spread(const spec::Init& init, double otherwise) {
+  return {init.head_std > 0 ? init.head_std : otherwise, init.head_cut};
+}
+
 at::Tensor rows_of(const at::Tensor& table, const at::Tensor& ids, at::ScalarType dtype) {
   std::vector<int64_t> shape = ids.sizes().vec();
   shape.push_back(table.size(1));
@@ -59,11 +64,13 @@ at::Tensor rows_of(const at::Tensor& table, const at::Tensor& ids, at::ScalarTyp
 
 }  // namespace
 
-Decoder::Decoder(const spec::Model& model, spec::Dtype compute_dtype, const spec::Recompute& recompute)
-    : model_(model), compute_dtype_(compute_dtype), recompute_(recompute) {
+Decoder::Decoder(const spec::Model& model, spec::Dtype compute_dtype, const spec::Recompute& recompute,
+                 spec::Dtype stored)
+    : model_(model), compute_dtype_(compute_dtype), stored_(stored), recompute_(recompute) {
   const int64_t h = model.hidden_size;
-  embedding_ = std::make_unique<Parameter>("embed.weight", std::vector<int64_t>{model.vocab_size, h}, InitKind::Normal,
-                                           model.init.embedding_std);
+  embedding_ = std::make_unique<Parameter>(
+      "embed.weight", std::vector<int64_t>{model.vocab_size, h}, InitKind::Normal,
+      model.tied_embeddings ? head_spread(model.init, model.init.embedding_std) : nn::Spread(model.init.embedding_std));
   embedding_->is_embedding_or_head = true;
   if (model.learned_positions) {
     positions_ = std::make_unique<Parameter>("embed.position.weight", std::vector<int64_t>{model.max_positions, h},
@@ -88,13 +95,13 @@ Decoder::Decoder(const spec::Model& model, spec::Dtype compute_dtype, const spec
   }
   if (!model.tied_embeddings) {
     head_ = std::make_unique<Parameter>("head.weight", std::vector<int64_t>{model.vocab_size, h}, InitKind::Normal,
-                                        model.init.std);
+                                        head_spread(model.init, model.init.std));
     head_->is_embedding_or_head = true;
   }
 }
 
 void Decoder::initialise(uint64_t seed) {
-  for (Parameter* parameter : parameters()) parameter->initialise(seed, compute_dtype_);
+  for (Parameter* parameter : parameters()) parameter->initialise(seed, compute_dtype_, stored_);
 }
 
 std::vector<Parameter*> Decoder::parameters() {
@@ -119,6 +126,7 @@ at::Tensor Decoder::embed(const at::Tensor& tokens, const Context& context) {
   const at::NoGradGuard no_grad;
   const auto dtype = model_.fp32_residual ? at::kFloat : nn::to_torch(compute_dtype_);
   at::Tensor embedded = rows_of(embedding_->compute, tokens, dtype);
+  if (model_.embedding_multiplier != 1) embedded.mul_(model_.embedding_multiplier);
   if (positions_) {
     const int64_t t = tokens.size(1);
     const at::Tensor rows = context.positions.defined() ? rows_of(positions_->compute, context.positions, dtype)
@@ -139,7 +147,8 @@ void Decoder::embed_backward(const at::Tensor& tokens, const at::Tensor& d_embed
     kernels::embedding_backward(positions_->main_grad, d, rows);
     positions_->gradient_written();
   }
-  kernels::embedding_backward(embedding_->main_grad, d, tokens);
+  const double scale = model_.embedding_multiplier;
+  kernels::embedding_backward(embedding_->main_grad, scale == 1 ? d : d * scale, tokens);
   embedding_->gradient_written();
 }
 
@@ -179,8 +188,10 @@ void Decoder::run_layers(nn::Stream& stream, const Context& context) {
 at::Tensor Decoder::hidden_states(const at::Tensor& embedded_bth, const Context& context) {
   nn::Stream stream{embedded_bth, {}};
   run_layers(stream, context);
-  return nn::advance(stream, *final_norm_, final_norm_bias_.get(), model_.final_norm, model_.fp32_residual,
-                     nn::to_torch(compute_dtype_));
+  const at::Tensor x_bth = nn::advance(stream, *final_norm_, final_norm_bias_.get(), model_.final_norm,
+                                       model_.fp32_residual, nn::to_torch(compute_dtype_));
+  // Scaled logits: the head is linear, so its input is scaled instead of a tensor as wide as the vocabulary.
+  return model_.logit_multiplier == 1 ? x_bth : x_bth * model_.logit_multiplier;
 }
 
 at::Tensor Decoder::forward_backward(const MicroBatch& batch, const Context& context, double loss_scale) {

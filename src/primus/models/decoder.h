@@ -18,7 +18,9 @@ struct MicroBatch {
 
 class Decoder {
  public:
-  Decoder(const spec::Model& model, spec::Dtype compute_dtype, const spec::Recompute& recompute);
+  // stored: type of the weights between steps.
+  Decoder(const spec::Model& model, spec::Dtype compute_dtype, const spec::Recompute& recompute,
+          spec::Dtype stored = spec::Dtype::Float32);
 
   // Draws all weights for this seed: the same values on every rank and layout.
   void initialise(uint64_t seed);
@@ -46,7 +48,7 @@ class Decoder {
   nn::Parameter& head() { return head_ ? *head_ : *embedding_; }
 
   spec::Model model_;
-  spec::Dtype compute_dtype_;
+  spec::Dtype compute_dtype_, stored_;
   spec::Recompute recompute_;
   std::unique_ptr<nn::Parameter> embedding_, positions_, final_norm_, final_norm_bias_, head_;
   std::vector<std::unique_ptr<nn::Block>> blocks_;

@@ -43,7 +43,7 @@ class Block {
   std::string prefix_;
   RopeTable rope_;
   BlockOptions options_;
-  std::unique_ptr<Parameter> attn_norm_, attn_norm_bias_, qkv_, qkv_bias_, out_, out_bias_;
+  std::unique_ptr<Parameter> attn_norm_, attn_norm_bias_, qkv_, qkv_bias_, q_norm_, k_norm_, out_, out_bias_;
   std::unique_ptr<Parameter> mlp_norm_, mlp_norm_bias_, fc1_, fc1_bias_, fc2_, fc2_bias_;
 };
 

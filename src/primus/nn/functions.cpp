@@ -163,6 +163,46 @@ Heads split_heads(const at::Tensor& qkv_btx, const spec::Attention& shape) {
           all.narrow(2, shape.num_heads + shape.num_kv_heads, shape.num_kv_heads)};
 }
 
+// Heads of q and k pass through RMS norms, one gain each; v is copied. The input is kept, not the output, which the
+// attention behind it may rotate in place.
+struct QkNormFunction : Function<QkNormFunction> {
+  static at::Tensor forward(AutogradContext* ctx, const at::Tensor& qkv, const spec::Attention* shape,
+                            Parameter* q_gain, Parameter* k_gain) {
+    const kernels::NormOptions options = options_of(shape->qk_norm->norm);
+    const at::Tensor out = at::empty_like(qkv);
+    const Heads from = split_heads(qkv, *shape), to = split_heads(out, *shape);
+    const auto [q, q_rstd] = kernels::rms_norm_forward(from.q_bthd, q_gain->compute, options);
+    const auto [k, k_rstd] = kernels::rms_norm_forward(from.k_btgd, k_gain->compute, options);
+    to.q_bthd.copy_(q);
+    to.k_btgd.copy_(k);
+    to.v_btgd.copy_(from.v_btgd);
+    ctx->save_for_backward({qkv, q_rstd, k_rstd});
+    ctx->saved_data["shape"] = to_handle(shape);
+    ctx->saved_data["q_gain"] = to_handle(q_gain);
+    ctx->saved_data["k_gain"] = to_handle(k_gain);
+    return out;
+  }
+
+  static variable_list backward(AutogradContext* ctx, variable_list grads) {
+    const auto saved = ctx->get_saved_variables();
+    const auto* shape = from_handle<const spec::Attention>(ctx, "shape");
+    const kernels::NormOptions options = options_of(shape->qk_norm->norm);
+    const at::Tensor dy = grads[0].contiguous(), dx = at::empty_like(dy);
+    const Heads from = split_heads(saved[0], *shape), dy_of = split_heads(dy, *shape), dx_of = split_heads(dx, *shape);
+    const auto run = [&](const at::Tensor& d, const at::Tensor& x, const at::Tensor& rstd, const char* key,
+                         const at::Tensor& target) {
+      auto* gain = from_handle<Parameter>(ctx, key);
+      const auto [dx_part, d_gain] = kernels::rms_norm_backward(d, x, gain->compute, rstd, options, {});
+      target.copy_(dx_part);
+      gain->accumulate_grad(d_gain);
+    };
+    run(dy_of.q_bthd, from.q_bthd, saved[1], "q_gain", dx_of.q_bthd);
+    run(dy_of.k_btgd, from.k_btgd, saved[2], "k_gain", dx_of.k_btgd);
+    dx_of.v_btgd.copy_(dy_of.v_btgd);
+    return {dx, {}, {}, {}};
+  }
+};
+
 // What the attention of one layer needs from outside the graph; the same in forward and backward.
 struct AttentionCall : torch::CustomClassHolder {
   AttentionCall(const spec::Attention& s, RopeTable r, const std::string& n, bool again, const Context& c)
@@ -311,6 +351,10 @@ std::pair<at::Tensor, at::Tensor> add_norm(const at::Tensor& residual_bth, const
   const variable_list outputs =
       NormFunction::apply(residual_bth, std::optional<at::Tensor>(branch_bth), &gain, bias, &kind);
   return {outputs[1], outputs[0]};
+}
+
+at::Tensor qk_norm(const at::Tensor& qkv_btx, const spec::Attention& shape, Parameter& q_gain, Parameter& k_gain) {
+  return QkNormFunction::apply(qkv_btx, &shape, &q_gain, &k_gain);
 }
 
 at::Tensor attention(const at::Tensor& qkv_btx, const spec::Attention& shape, const RopeTable& rope,

@@ -26,6 +26,10 @@ std::pair<at::Tensor, at::Tensor> norm(const at::Tensor& x_bth, Parameter& gain,
 std::pair<at::Tensor, at::Tensor> add_norm(const at::Tensor& residual_bth, const at::Tensor& branch_bth,
                                            Parameter& gain, Parameter* bias, const spec::Norm& kind);
 
+// RMS norm of every query and key head, values untouched: spec::QkNorm per head, before the rotation, with gains.
+//   qkv [b, t, q + 2 g], gains [head_dim] -> the same shape, a tensor of its own.
+at::Tensor qk_norm(const at::Tensor& qkv_btx, const spec::Attention& shape, Parameter& q_gain, Parameter& k_gain);
+
 // Causal attention straight from the fused projection, rotary positions included.
 //   qkv [b, t, q + 2 g] (q heads, then k heads, then v heads; rotated in place)  ->  [b, t, q]
 //   rope: cos/sin table, undefined tensors when the layer has none; recompute: keep only qkv for the backward pass.

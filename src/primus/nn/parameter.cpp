@@ -20,8 +20,8 @@ at::ScalarType to_torch(spec::Dtype dtype) {
   return at::kFloat;
 }
 
-Parameter::Parameter(std::vector<Piece> pieces, std::vector<int64_t> shape, InitKind init, double std)
-    : pieces_(std::move(pieces)), shape_(std::move(shape)), init_(init), std_(std) {
+Parameter::Parameter(std::vector<Piece> pieces, std::vector<int64_t> shape, InitKind init, Spread spread)
+    : pieces_(std::move(pieces)), shape_(std::move(shape)), init_(init), spread_(spread) {
   int64_t num_rows = 0;
   for (const Piece& piece : pieces_) num_rows += piece.num_rows;
   PRIMUS_CHECK(!pieces_.empty() && num_rows == shape_.front(),
@@ -30,16 +30,31 @@ Parameter::Parameter(std::vector<Piece> pieces, std::vector<int64_t> shape, Init
   owned_end_ = shape_.front();
 }
 
-Parameter::Parameter(std::string name, std::vector<int64_t> shape, InitKind init, double std)
-    : Parameter({Piece{std::move(name), shape.front()}}, shape, init, std) {}
+Parameter::Parameter(std::string name, std::vector<int64_t> shape, InitKind init, Spread spread)
+    : Parameter({Piece{std::move(name), shape.front()}}, shape, init, spread) {}
 
-void Parameter::allocate(spec::Dtype compute_dtype) {
-  master = at::empty(shape_, at::kFloat);
-  compute = compute_dtype == spec::Dtype::Float32 ? master : at::empty(shape_, to_torch(compute_dtype));
+void Parameter::allocate(spec::Dtype compute_dtype, spec::Dtype stored) {
+  master = at::empty(shape_, to_torch(stored));
+  compute = compute_dtype == stored ? master : at::empty(shape_, to_torch(compute_dtype));
 }
 
-void Parameter::initialise(uint64_t seed, spec::Dtype compute_dtype) {
-  allocate(compute_dtype);
+namespace {
+
+constexpr double kFarthestNormal = 6.4;  // standard deviations that a normal stream never reaches
+
+void draw_normal(const at::Tensor& values, kernels::PhiloxKey key, const Spread& spread) {
+  const double cut_stds = spread.cut > 0 && spread.std > 0 ? spread.cut / spread.std : kFarthestNormal;
+  if (cut_stds >= kFarthestNormal) {
+    kernels::fill_normal(values, key, 0, 0, spread.std);
+  } else {
+    kernels::fill_truncated_normal(values, key, 0, 0, spread.std, -cut_stds, cut_stds);
+  }
+}
+
+}  // namespace
+
+void Parameter::initialise(uint64_t seed, spec::Dtype compute_dtype, spec::Dtype stored) {
+  allocate(compute_dtype, stored);
   if (init_ == InitKind::Zeros) master.zero_();
   if (init_ == InitKind::Ones) master.fill_(1.0);
   int64_t row = 0;
@@ -47,7 +62,7 @@ void Parameter::initialise(uint64_t seed, spec::Dtype compute_dtype) {
     at::Tensor values = master.narrow(0, row, piece.num_rows);
     row += piece.num_rows;
     const kernels::PhiloxKey key = kernels::philox_key(seed, piece.name, 0);
-    if (init_ == InitKind::Normal) kernels::fill_normal(values, key, 0, 0, std_);
+    if (init_ == InitKind::Normal) draw_normal(values, key, piece.spread.value_or(spread_));
     if (init_ == InitKind::XavierUniform) {
       const double fan_sum = static_cast<double>(piece.num_rows + row_elements());
       const double limit = std::sqrt(6.0 / fan_sum);

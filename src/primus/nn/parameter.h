@@ -1,4 +1,4 @@
-// One trained tensor: the fp32 master that the optimizer owns, the copy that products read, and the fp32 main gradient.
+// One trained tensor: the master that the optimizer owns, the copy that products read, and the fp32 main gradient.
 //
 // All weight gradients enter through accumulate_* (docs/adr, engine rule 1): ops save a Parameter handle instead of a
 // tensor and return an undefined gradient for it, so that data-parallel readiness, sharding and later the split of the
@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,18 +19,27 @@ namespace primus::nn {
 // How fresh values are drawn. Streams are keyed by the piece's own name and the flat index in it.
 enum class InitKind { Zeros, Ones, Normal, XavierUniform };
 
+// Of a normal law. cut > 0: no value lies outside of +-cut. The law inside is that of drawing again until one fits, but
+// every value still takes one element of its stream: the inverse distribution function of the part between the cuts.
+// Streams reach 6.34 standard deviations, so a cut beyond that changes nothing.
+struct Spread {
+  Spread(double standard_deviation = 0, double cut_at = 0) : std(standard_deviation), cut(cut_at) {}
+  double std, cut;
+};
+
 // A contiguous range of rows of a fused parameter that has a name of its own (q of qkv, gate of fc1): the unit of
 // initialisation, checkpoints and export.
 struct Piece {
   std::string name;  // "layer.3.attn.q.weight"
   int64_t num_rows = 0;
+  std::optional<Spread> spread = std::nullopt;  // nothing: the parameter's
 };
 
 class Parameter {
  public:
-  // shape: of the whole tensor; pieces: cover dim 0 in order. std: read by InitKind::Normal.
-  Parameter(std::vector<Piece> pieces, std::vector<int64_t> shape, InitKind init, double std = 0);
-  Parameter(std::string name, std::vector<int64_t> shape, InitKind init, double std = 0);
+  // shape: of the whole tensor; pieces: cover dim 0 in order. spread: read by InitKind::Normal.
+  Parameter(std::vector<Piece> pieces, std::vector<int64_t> shape, InitKind init, Spread spread = {});
+  Parameter(std::string name, std::vector<int64_t> shape, InitKind init, Spread spread = {});
 
   const std::string& name() const { return pieces_.front().name; }
   const std::vector<Piece>& pieces() const { return pieces_; }
@@ -39,10 +49,11 @@ class Parameter {
   bool is_vector() const { return shape_.size() == 1; }
   bool is_embedding_or_head = false;  // may have its own learning rate
 
-  // Allocates master (and the compute copy) and draws the values for this seed.
-  void initialise(uint64_t seed, spec::Dtype compute_dtype);
+  // Allocates master (and the compute copy) and draws the values for this seed. stored: type of the master; weights
+  // stored in bf16 have no copy in more bits anywhere.
+  void initialise(uint64_t seed, spec::Dtype compute_dtype, spec::Dtype stored = spec::Dtype::Float32);
   // Allocation only, values undefined: for loading.
-  void allocate(spec::Dtype compute_dtype);
+  void allocate(spec::Dtype compute_dtype, spec::Dtype stored = spec::Dtype::Float32);
   // Refreshes the owned rows of the compute copy after the master was written from outside.
   void refresh_compute();
   // Sharded optimizer: from now on this rank updates rows [begin, end) only; a master of its own keeps just these.
@@ -53,8 +64,8 @@ class Parameter {
   at::Tensor owned_compute() const { return compute.narrow(0, owned_begin_, owned_end_ - owned_begin_); }
   at::Tensor owned_grad() const { return main_grad.narrow(0, owned_begin_, owned_end_ - owned_begin_); }
 
-  at::Tensor master;     // f32 [shape], or only the owned rows when sharded and not also the compute tensor
-  at::Tensor compute;    // f32 (the master itself), bf16 or f16 [shape]
+  at::Tensor master;     // f32 or bf16 [shape], or only the owned rows when sharded and not also the compute tensor
+  at::Tensor compute;    // f32, bf16 or f16 [shape]; the master itself where both have one type
   at::Tensor main_grad;  // f32 [shape]; a view of a gradient bucket
 
   // main_grad += gradient (any float dtype, shape of the parameter).
@@ -72,7 +83,7 @@ class Parameter {
   int64_t owned_begin_ = 0;
   int64_t owned_end_ = 0;
   InitKind init_;
-  double std_;
+  Spread spread_;
 };
 
 at::ScalarType to_torch(spec::Dtype dtype);

@@ -1,5 +1,6 @@
 #include "primus/optim/optimizer.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "primus/base/check.h"
@@ -15,9 +16,9 @@ GradientNorm gradient_norm(const std::vector<nn::Parameter*>& parameters, double
           .finite = kernels::all_blocks_finite(sums)};
 }
 
-double clip_coefficient(double norm, double max_norm) {
+double clip_coefficient(double norm, double max_norm, bool exactly) {
   if (max_norm <= 0) return 1;
-  const double coefficient = max_norm / (norm + 1e-6);
+  const double coefficient = max_norm / (exactly ? norm : norm + 1e-6);
   return coefficient < 1 ? coefficient : 1;
 }
 
@@ -29,38 +30,64 @@ Optimizer::Optimizer(std::vector<nn::Parameter*> parameters, const spec::Optimiz
   }
 }
 
+void Optimizer::step(const Spans& spans, const at::Tensor& bf16_copy, double lr, double weight_decay, double scale) {
+  if (rules_.kind == spec::OptimizerKind::Adam) {
+    kernels::adamw_step(spans.master, spans.grad, spans.first, spans.second, bf16_copy,
+                        {.lr = lr,
+                         .beta1 = rules_.beta1,
+                         .beta2 = rules_.beta2,
+                         .eps = rules_.eps,
+                         .weight_decay = weight_decay,
+                         .decoupled = rules_.decoupled_weight_decay,
+                         .step = num_updates_,
+                         .grad_scale = scale,
+                         .eps_root = rules_.eps_root});
+  } else {
+    kernels::sgd_step(spans.master, spans.grad, spans.first, bf16_copy,
+                      {.lr = lr,
+                       .momentum = rules_.momentum,
+                       .weight_decay = weight_decay,
+                       .first_step = num_updates_ == 1,
+                       .grad_scale = scale});
+  }
+}
+
+void Optimizer::step_rounded(const Spans& stored, double lr, double weight_decay, double scale) {
+  // A piece at a time: what is in 32 bits fits into the cache and is gone after the step.
+  constexpr int64_t kPiece = 1 << 16;
+  const int64_t count = stored.master.numel();
+  for (int64_t begin = 0; begin < count; begin += kPiece) {
+    const int64_t length = std::min(kPiece, count - begin);
+    const auto part = [&](const at::Tensor& t) {
+      return t.defined() ? t.view({-1}).narrow(0, begin, length) : at::Tensor();
+    };
+    const auto wide = [&](const at::Tensor& t) { return t.defined() ? part(t).to(at::kFloat) : at::Tensor(); };
+    const Spans spans{wide(stored.master), part(stored.grad), wide(stored.first), wide(stored.second)};
+    step(spans, {}, lr, weight_decay, scale);
+    part(stored.master).copy_(spans.master);
+    part(stored.first).copy_(spans.first);
+    if (stored.second.defined()) part(stored.second).copy_(spans.second);
+  }
+}
+
 void Optimizer::update(const UpdateInputs& inputs) {
   ++num_updates_;
   for (size_t i = 0; i < parameters_.size(); ++i) {
     nn::Parameter& parameter = *parameters_[i];
-    const at::Tensor master = parameter.owned_master();
-    if (master.numel() == 0) continue;
+    const Spans spans{parameter.owned_master(), parameter.owned_grad(), first_moment_[i],
+                      second_moment_.empty() ? at::Tensor() : second_moment_[i]};
+    if (spans.master.numel() == 0) continue;
     const bool has_copy = !parameter.compute.is_same(parameter.master);
-    const at::Tensor bf16_copy =
-        has_copy && parameter.compute.scalar_type() == at::kBFloat16 ? parameter.owned_compute() : at::Tensor();
-    const at::Tensor grad = parameter.owned_grad();
-    const at::Tensor second = second_moment_.empty() ? at::Tensor() : second_moment_[i];
+    const bool rounded = spans.master.scalar_type() != at::kFloat;
+    const bool copies_bf16 = has_copy && !rounded && parameter.compute.scalar_type() == at::kBFloat16;
     const double lr = parameter.is_embedding_or_head ? inputs.embedding_and_head_lr : inputs.lr;
     const double decay = decays(parameter) ? inputs.weight_decay : 0;
-    if (rules_.kind == spec::OptimizerKind::Adam) {
-      kernels::adamw_step(master, grad, first_moment_[i], second, bf16_copy,
-                          {.lr = lr,
-                           .beta1 = rules_.beta1,
-                           .beta2 = rules_.beta2,
-                           .eps = rules_.eps,
-                           .weight_decay = decay,
-                           .decoupled = rules_.decoupled_weight_decay,
-                           .step = num_updates_,
-                           .grad_scale = inputs.gradient_scale});
+    if (rounded) {
+      step_rounded(spans, lr, decay, inputs.gradient_scale);
     } else {
-      kernels::sgd_step(master, grad, first_moment_[i], bf16_copy,
-                        {.lr = lr,
-                         .momentum = rules_.momentum,
-                         .weight_decay = decay,
-                         .first_step = num_updates_ == 1,
-                         .grad_scale = inputs.gradient_scale});
+      step(spans, copies_bf16 ? parameter.owned_compute() : at::Tensor(), lr, decay, inputs.gradient_scale);
     }
-    if (has_copy && !bf16_copy.defined()) parameter.refresh_compute();
+    if (has_copy && !copies_bf16) parameter.refresh_compute();
   }
 }
 

@@ -16,8 +16,9 @@ struct GradientNorm {
 // Sums of squares in double over fixed blocks in parameter order: equal bits whatever the number of threads or ranks.
 GradientNorm gradient_norm(const std::vector<nn::Parameter*>& parameters, double inverse_scale);
 
-// max_norm / (norm + 1e-6) when that is below one, otherwise 1; max_norm 0 never clips.
-double clip_coefficient(double norm, double max_norm);
+// max_norm / (norm + 1e-6) when that is below one, otherwise 1; max_norm 0 never clips. exactly: max_norm / norm, as
+// optax.clip_by_global_norm has it.
+double clip_coefficient(double norm, double max_norm, bool exactly = false);
 
 struct UpdateInputs {
   double lr = 0;
@@ -49,6 +50,15 @@ class Optimizer {
   bool decays(const nn::Parameter& parameter) const { return rules_.decay_vectors || !parameter.is_vector(); }
 
  private:
+  struct Spans {
+    at::Tensor master, grad, first, second;
+  };
+  // num_updates_ counts this one already.
+  void step(const Spans& spans, const at::Tensor& bf16_copy, double lr, double weight_decay, double scale);
+  // Weights and state that are stored in fewer than 32 bits: the step is computed in fp32, what it leaves is rounded to
+  // nearest, and nothing remembers the rest.
+  void step_rounded(const Spans& stored, double lr, double weight_decay, double scale);
+
   std::vector<nn::Parameter*> parameters_;
   spec::Optimizer rules_;
   std::vector<at::Tensor> first_moment_, second_moment_;

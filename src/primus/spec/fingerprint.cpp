@@ -2,6 +2,45 @@
 
 namespace primus::spec {
 
+namespace {
+
+// Only what is switched on, so that plain models keep their fingerprints.
+void add_family(const LayerSpec& layer, Json& out) {
+  const Attention& a = layer.attention;
+  if (!layer.other_mixer.empty()) out["mixer"] = layer.other_mixer;
+  if (!layer.norms_in_front) out["norms_in_front"] = false;
+  if (layer.attention_output_norm) out["attention_output_norm"] = true;
+  if (layer.mlp_output_norm) out["mlp_output_norm"] = true;
+  if (a.latent)
+    out["latent"] = {a.latent->q_lora_rank,   a.latent->kv_lora_rank, a.latent->nope_head_dim,
+                     a.latent->rope_head_dim, a.latent->v_head_dim,   a.latent->norm_latents};
+  if (a.qk_norm)
+    out["qk_norm"] = {a.qk_norm->has_gain, a.qk_norm->scope == QkNormScope::PerHead, a.qk_norm->after_rope};
+  if (a.rope && a.rope->interleaved) out["rope_interleaved"] = true;
+  if (a.rope && a.rope->fraction != 1) out["rope_fraction"] = a.rope->fraction;
+  if (a.rope && a.rope->llama3) out["rope_llama3"] = a.rope->llama3->factor;
+  if (a.rope && a.rope->yarn) out["rope_yarn"] = a.rope->yarn->factor;
+  if (a.window_keys) out["window_keys"] = *a.window_keys;
+  if (a.chunk_size) out["chunk_size"] = *a.chunk_size;
+  if (a.sink != Sink::None) out["sink"] = static_cast<int>(a.sink);
+  if (a.output_gate) out["output_gate"] = true;
+  if (a.values_are_keys) out["values_are_keys"] = true;
+  if (a.value_norm) out["value_norm"] = a.value_norm->has_gain;
+  if (!layer.moe) return;
+  const Moe& moe = *layer.moe;
+  out["experts"] = {{"count", moe.num_experts},
+                    {"top_k", moe.top_k},
+                    {"ffn_size", moe.expert.ffn_size},
+                    {"bias", moe.expert.bias},
+                    {"shared_ffn_size", moe.shared_ffn_size},
+                    {"shared_gate", moe.shared_gate},
+                    {"latent_size", moe.latent_size},
+                    {"router_bias", moe.router.bias},
+                    {"expert_bias", moe.router.expert_bias.has_value()}};
+}
+
+}  // namespace
+
 Json model_fingerprint(const Model& model) {
   Json layers = Json::array();
   for (const LayerSpec& layer : model.layers) {
@@ -17,13 +56,18 @@ Json model_fingerprint(const Model& model) {
                       {"gated", layer.mlp.gated},
                       {"mlp_bias", layer.mlp.bias},
                       {"layer_norm", layer.input_norm.kind == NormKind::LayerNorm}});
+    add_family(layer, layers.back());
   }
-  return {{"hidden_size", model.hidden_size},
-          {"vocab_size", model.vocab_size},
-          {"num_layers", model.layers.size()},
-          {"tied_embeddings", model.tied_embeddings},
-          {"learned_positions", model.learned_positions ? Json(model.max_positions) : Json(nullptr)},
-          {"layers", layers}};
+  Json out = {{"hidden_size", model.hidden_size},
+              {"vocab_size", model.vocab_size},
+              {"num_layers", model.layers.size()},
+              {"tied_embeddings", model.tied_embeddings},
+              {"learned_positions", model.learned_positions ? Json(model.max_positions) : Json(nullptr)},
+              {"layers", layers}};
+  if (model.mtp) out["mtp_depth"] = model.mtp->depth;
+  if (model.embedding_multiplier != 1) out["embedding_multiplier"] = model.embedding_multiplier;
+  if (model.logit_multiplier != 1) out["logit_multiplier"] = model.logit_multiplier;
+  return out;
 }
 
 }  // namespace primus::spec

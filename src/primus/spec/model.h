@@ -3,57 +3,38 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
+
+#include "primus/spec/attention.h"
+#include "primus/spec/mlp.h"
+#include "primus/spec/norm.h"
 
 namespace primus::spec {
 
-enum class NormKind { RmsNorm, LayerNorm };
-
-struct Norm {
-  NormKind kind = NormKind::RmsNorm;
-  double eps = 1e-5;
-  bool zero_centered_gain = false;  // y * (1 + g), g starts at 0
-};
-
-// Frequencies rescaled band by band: dialects' llama3 rule.
-struct Llama3RopeScaling {
-  double factor = 8, low_freq_factor = 1, high_freq_factor = 4;
-  int64_t original_max_positions = 8192;
-};
-
-struct Rope {
-  double base = 10000;
-  double fraction = 1;       // part of the head that is rotated; the rest passes through
-  bool interleaved = false;  // pairs (2i, 2i+1); otherwise (i, i + rotary/2)
-  std::optional<Llama3RopeScaling> llama3;
-};
-
-struct Attention {
-  int64_t num_heads = 0;
-  int64_t num_kv_heads = 0;
-  int64_t head_dim = 0;
-  bool qkv_bias = false;
-  bool out_bias = false;
-  double softmax_scale = 0;  // logits are multiplied by it
-  double dropout = 0;
-  std::optional<Rope> rope;  // nothing: this layer has no rotary positions
-};
-
-enum class Activation { Silu, Gelu, QuickGelu, SquaredRelu, GeluTanh };  // Gelu is the erf form
-
-struct Mlp {
-  int64_t ffn_size = 0;
-  Activation activation = Activation::Silu;
-  bool gated = true;  // W2(act(W_gate x) * W_up x)
-  bool bias = false;
+// Standard deviations of a layer's first weights, where they depend on the layer; biases and sinks of 0 start at zero.
+struct LayerInit {
+  double qkv_std = 0.02;  // projections into the heads, latents included
+  double attention_out_std = 0.02;
+  double mlp_gate_std = 0.02, mlp_up_std = 0.02, mlp_down_std = 0.02;  // of every expert and the shared MLP too
+  double router_std = 0.02;
+  double bias_std = 0, sink_std = 0;  // biases of attention and experts, not of the router
+  double query_std = 0;               // of the query projection alone; 0: qkv_std
+  double mlp_cut = 0;                 // MLP weights within +-cut standard deviations, others drawn again; 0: no cut
 };
 
 struct LayerSpec {
+  bool norms_in_front = true;  // false: attention and MLP read the residual stream itself; both norms below are unused
   Norm input_norm;
   Attention attention;
   Norm post_attention_norm;  // in front of the MLP
-  Mlp mlp;
-  double hidden_dropout = 0;  // after the attention projection and after the MLP
+  Mlp mlp;                   // the dense MLP; unused where `moe` is set
+  std::optional<Moe> moe;
+  std::optional<Norm> attention_output_norm, mlp_output_norm;  // in front of the residual additions
+  double hidden_dropout = 0;                                   // after the attention projection and after the MLP
+  std::string other_mixer;        // "mamba", ...: a mixer that this description does not hold; empty: attention
+  std::optional<LayerInit> init;  // nothing: model.init
+  int64_t other_parameters = 0;   // weights that no field above stands for: counted, not described
 };
 
 enum class InitLaw { Normal, XavierUniform };
@@ -63,10 +44,19 @@ struct Init {
   double std = 0.02;  // qkv, fc1, output layer
   double embedding_std = 0.02;
   double residual_output_std = 0;  // attention projection and fc2; megatron: std / sqrt(2 L)
+  double layer_cut = 0;            // layers' normal weights lie within +-cut, others are drawn again; 0: no cut
+  double head_std = 0;             // output layer, and a table tied to it; 0: std (tied: embedding_std)
+  double head_cut = 0;             // the same cut for the head
+};
+
+// One more prediction per depth: the token after the next one (arXiv 2412.19437 section 2.2).
+struct MultiTokenPrediction {
+  int64_t depth = 1;
+  double loss_scale = 0.1;
 };
 
 // Which published FLOP formula `model_flops` follows (dialects differ in what they count).
-enum class FlopsFormula { Megatron };
+enum class FlopsFormula { Megatron, TorchTitan, MaxText, MegatronBridge };
 
 struct Model {
   int64_t hidden_size = 0;
@@ -76,10 +66,15 @@ struct Model {
   int64_t max_positions = 0;
   bool learned_positions = false;
   bool tied_embeddings = false;
+  double embedding_multiplier = 1;
+  double logit_multiplier = 1;
+  double logit_soft_cap = 0;  // cap * tanh(logit / cap); 0: none
   double embedding_dropout = 0;
+  std::optional<int64_t> padding_id;  // its row of the embedding is never trained
   bool fp32_residual = false;
   std::vector<LayerSpec> layers;
   Norm final_norm;
+  std::optional<MultiTokenPrediction> mtp;
   Init init;
   FlopsFormula flops_formula = FlopsFormula::Megatron;
 };

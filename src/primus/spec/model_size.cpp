@@ -1,5 +1,7 @@
 #include "primus/spec/model_size.h"
 
+#include <algorithm>
+
 namespace primus::spec {
 
 namespace {
@@ -8,40 +10,112 @@ int64_t norm_parameters(const Norm& norm, int64_t width) {
   return norm.kind == NormKind::LayerNorm ? 2 * width : width;
 }
 
-int64_t layer_parameters(const LayerSpec& layer, int64_t hidden) {
-  const Attention& a = layer.attention;
+int64_t latent_attention_parameters(const Attention& a, int64_t hidden) {
+  const LatentAttention& m = *a.latent;
+  const int64_t q_head = m.nope_head_dim + m.rope_head_dim;
+  const int64_t norms = m.norm_latents ? 1 : 0;
+  int64_t count = m.q_lora_rank == 0
+                      ? hidden * a.num_heads * q_head
+                      : hidden * m.q_lora_rank + norms * m.q_lora_rank + m.q_lora_rank * a.num_heads * q_head;
+  count += hidden * (m.kv_lora_rank + m.rope_head_dim) + norms * m.kv_lora_rank;
+  count += m.kv_lora_rank * a.num_heads * (m.nope_head_dim + m.v_head_dim);
+  if (a.qkv_bias) count += m.q_lora_rank + m.kv_lora_rank + m.rope_head_dim;  // on the projections to the latents
+  if (a.output_gate) count += hidden * a.num_heads * m.v_head_dim;
+  return count + a.num_heads * m.v_head_dim * hidden + (a.out_bias ? hidden : 0);
+}
+
+int64_t attention_parameters(const Attention& a, int64_t hidden) {
+  if (a.latent) return latent_attention_parameters(a, hidden);
   const int64_t q = a.num_heads * a.head_dim;
-  const int64_t qkv = q + 2 * a.num_kv_heads * a.head_dim;
-  const int64_t fc1 = layer.mlp.ffn_size * (layer.mlp.gated ? 2 : 1);
-  int64_t count = hidden * qkv + (a.qkv_bias ? qkv : 0);
+  const int64_t kv = a.num_kv_heads * a.head_dim;
+  const int64_t projected = q * (a.output_gate ? 2 : 1) + (a.values_are_keys ? 1 : 2) * kv;
+  int64_t count = hidden * projected + (a.qkv_bias ? projected : 0);
   count += q * hidden + (a.out_bias ? hidden : 0);
-  count += hidden * fc1 + layer.mlp.ffn_size * hidden + (layer.mlp.bias ? fc1 + hidden : 0);
+  if (a.sink == Sink::Learned) count += a.num_heads;
+  if (a.value_norm && a.value_norm->has_gain) count += norm_parameters(a.value_norm->norm, a.head_dim);
+  if (a.qk_norm && a.qk_norm->has_gain) {
+    const bool per_head = a.qk_norm->scope == QkNormScope::PerHead;
+    count += norm_parameters(a.qk_norm->norm, per_head ? a.head_dim : q);
+    count += norm_parameters(a.qk_norm->norm, per_head ? a.head_dim : kv);
+  }
+  return count;
+}
+
+int64_t mlp_parameters(const Mlp& mlp, int64_t hidden) {
+  const int64_t fc1 = mlp.ffn_size * (mlp.gated ? 2 : 1);
+  return hidden * fc1 + mlp.ffn_size * hidden + (mlp.bias ? fc1 + hidden : 0);
+}
+
+int64_t routed_parameters(const Moe& moe, int64_t hidden, int64_t num_experts) {
+  const int64_t width = moe.latent_size > 0 ? moe.latent_size : hidden;
+  return num_experts * mlp_parameters(moe.expert, width) + 2 * hidden * moe.latent_size;
+}
+
+int64_t shared_parameters(const Moe& moe, int64_t hidden) {
+  if (moe.shared_ffn_size == 0) return 0;
+  Mlp shared = moe.expert;
+  shared.ffn_size = moe.shared_ffn_size;
+  return mlp_parameters(shared, hidden) + (moe.shared_gate ? hidden : 0);
+}
+
+int64_t layer_norm_parameters(const LayerSpec& layer, int64_t hidden) {
+  int64_t count = 0;
+  for (const auto& norm : {layer.attention_output_norm, layer.mlp_output_norm})
+    if (norm) count += norm_parameters(*norm, hidden);
+  if (!layer.norms_in_front) return count;
   return count + norm_parameters(layer.input_norm, hidden) + norm_parameters(layer.post_attention_norm, hidden);
 }
 
+void add_layer(const LayerSpec& layer, int64_t hidden, LayerParts& parts) {
+  if (layer.other_mixer.empty()) parts.attention += attention_parameters(layer.attention, hidden);
+  parts.norms += layer_norm_parameters(layer, hidden);
+  if (!layer.moe) {
+    parts.dense_mlp += mlp_parameters(layer.mlp, hidden);
+    return;
+  }
+  const Moe& moe = *layer.moe;
+  parts.experts += routed_parameters(moe, hidden, moe.num_experts);
+  parts.active_experts += routed_parameters(moe, hidden, moe.top_k);
+  parts.shared_experts += shared_parameters(moe, hidden);
+  parts.routers += moe.num_experts * hidden + (moe.router.bias ? moe.num_experts : 0);
+}
+
+int64_t sum(const LayerParts& parts, bool active) {
+  return parts.attention + parts.dense_mlp + (active ? parts.active_experts : parts.experts) + parts.shared_experts +
+         parts.routers + parts.norms;
+}
+
 }  // namespace
+
+LayerParts count_layer_parts(const Model& model) {
+  LayerParts parts;
+  for (const LayerSpec& layer : model.layers) add_layer(layer, model.hidden_size, parts);
+  return parts;
+}
 
 ModelSize count_parameters(const Model& model, bool padded) {
   const int64_t rows = padded ? model.padded_vocab_size : model.vocab_size;
   ModelSize size;
   size.embedding = rows * model.hidden_size + (model.learned_positions ? model.max_positions * model.hidden_size : 0);
-  for (const LayerSpec& layer : model.layers) size.layers += layer_parameters(layer, model.hidden_size);
+  const LayerParts parts = count_layer_parts(model);
+  size.layers = sum(parts, false);
+  size.active_layers = sum(parts, true);
+  if (model.mtp && !model.layers.empty()) {
+    // Per depth: two norms, the projection of both halves, one layer like the last one, a final norm.
+    LayerParts last;
+    add_layer(model.layers.back(), model.hidden_size, last);
+    const int64_t depth = sum(last, false) + 2 * model.hidden_size * model.hidden_size +
+                          3 * norm_parameters(model.final_norm, model.hidden_size);
+    size.mtp = model.mtp->depth * depth;
+  }
   size.final_norm = norm_parameters(model.final_norm, model.hidden_size);
   size.head = model.tied_embeddings ? 0 : rows * model.hidden_size;
   return size;
 }
 
-double flops_per_token(const Model& model, int64_t sequence_length) {
-  const auto h = static_cast<double>(model.hidden_size);
-  const auto s = static_cast<double>(sequence_length);
-  double flops = 6 * h * static_cast<double>(model.padded_vocab_size);
-  for (const LayerSpec& layer : model.layers) {
-    const double q = static_cast<double>(layer.attention.num_heads * layer.attention.head_dim);
-    const double kv = static_cast<double>(layer.attention.num_kv_heads * layer.attention.head_dim);
-    flops += 6 * (h * (q + 2 * kv) + q * s / 2 * 2 + q * h);
-    flops += 6 * h * static_cast<double>(layer.mlp.ffn_size) * (layer.mlp.gated ? 3 : 2);
-  }
-  return flops;
+bool has_known_size(const Model& model) {
+  return std::all_of(model.layers.begin(), model.layers.end(),
+                     [](const LayerSpec& layer) { return layer.other_mixer.empty(); });
 }
 
 }  // namespace primus::spec

@@ -1,6 +1,7 @@
 // One run, complete. Set by a dialect, read by the engine, the exporters and the projections.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "primus/spec/model.h"
@@ -25,6 +26,7 @@ struct RunSpec {
   WeightDecaySchedule weight_decay;
   Optimizer optimizer;
   LossNormalisation loss = LossNormalisation::MicroBatchMean;
+  double logit_z_loss = 0;  // times the squared log of the softmax denominator, added to each token's loss
   Precision precision;
   Recompute recompute;
   Data data;
@@ -34,6 +36,7 @@ struct RunSpec {
   Logging logging;
   Exit exit;
   Parallel parallel;
+  std::optional<Finetune> finetune;
 };
 
 }  // namespace primus::spec

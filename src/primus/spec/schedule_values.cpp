@@ -30,11 +30,28 @@ double wsd_coefficient(const LrSchedule& s, double n) {
   return 0;
 }
 
+// The last step of the decay has min_lr, so that a phase of N steps takes N - 1 to fall; behind it the rate is 0.
+double rate_to_last_step(const LrSchedule& s, double n, double step) {
+  if (n < s.warmup_samples) return s.warmup_init_lr + (s.max_lr - s.warmup_init_lr) * n / s.warmup_samples;
+  if (n >= s.decay_samples) return 0;
+  const bool wsd = s.decay == LrDecay::WarmupStableDecay;
+  const double start = wsd ? s.decay_samples - s.wsd_samples : s.warmup_samples;
+  const bool linear = wsd && s.wsd_decay == WsdDecay::Linear;
+  if (s.decay == LrDecay::Constant || n < start) return s.max_lr;
+  const double length = s.decay_samples - start - step;
+  if (length <= 0) return linear ? s.max_lr : s.min_lr;  // a phase of one step
+  const double r = (n - start) / length;
+  return s.min_lr + (linear ? 1 - r : half_cosine(r)) * (s.max_lr - s.min_lr);
+}
+
 }  // namespace
 
 double learning_rate(const LrSchedule& s, double n, double global_batch_samples) {
+  if (s.ends_at_last_step) return rate_to_last_step(s, n, global_batch_samples);
   const double warmup = s.warmup_samples;
-  if (warmup > 0 && n <= warmup) {
+  if (s.warmup_ends_at_peak && n + global_batch_samples <= warmup)
+    return s.warmup_init_lr + (s.max_lr - s.warmup_init_lr) * ((n + global_batch_samples) / warmup);
+  if (!s.warmup_ends_at_peak && warmup > 0 && n <= warmup) {
     const double batch = s.warmup_counts_this_step ? global_batch_samples : 0;
     return s.warmup_init_lr + (s.max_lr - s.warmup_init_lr) * (n + batch) / (warmup + batch);
   }

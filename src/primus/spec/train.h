@@ -33,6 +33,8 @@ struct LrSchedule {
   WsdDecay wsd_decay = WsdDecay::Exponential;
   double wsd_samples = 0;
   bool warmup_counts_this_step = false;  // "nemo aligned": n + global batch instead of n during warm-up
+  bool warmup_ends_at_peak = false;      // (n + global batch) / warm-up: its last step has the full rate
+  bool ends_at_last_step = false;        // the last step of the decay has min_lr; behind it the rate is 0
 };
 
 enum class WeightDecayRamp { Constant, Linear, Cosine };
@@ -54,6 +56,8 @@ struct Optimizer {
   double clip_grad_norm = 0;                                               // 0: no clipping
   std::optional<double> embedding_and_head_lr, embedding_and_head_min_lr;  // megatron's decoupled_lr
   bool shard_state = false;                                                // ZeRO-1 over the data-parallel ranks
+  double eps_root = 0;                                                     // adam: added under the root
+  bool clip_exactly = false;  // gradients times max / norm; otherwise max / (norm + 1e-6)
 };
 
 // ---------------------------------------------------------------- loss, precision, recompute
@@ -70,7 +74,9 @@ struct LossScale {
 struct Precision {
   Dtype compute = Dtype::Float32;
   Dtype grad_reduce = Dtype::Float32;
-  LossScale loss_scale;  // read when compute is Float16
+  Dtype stored = Dtype::Float32;  // weights and optimizer state between steps
+  std::string low_precision;      // products in fewer bits: "fp8", "fp4", "int8"; empty: none
+  LossScale loss_scale;           // read when compute is Float16
 };
 
 enum class RecomputeKind { None, Full, Selective };
@@ -102,6 +108,14 @@ struct PrepareData {                // text from which missing data files are ma
   int64_t train_tokenizer_vocab_size = 0;  // > 0: train a byte-level BPE into tokenizer_model when it is missing
 };
 
+// Texts in their order, each with BOS and EOS, joined and cut into pieces of sequence_length + 1 tokens that do not
+// overlap (a token at a cut is a label or an input, never both). Data-parallel ranks own contiguous parts of the texts.
+struct TextStream {
+  bool random_integers = false;        // 256 texts of 8192 numbers below 32000 (numpy default_rng(42)) instead of files
+  std::string dataset;                 // as the dialect names it
+  std::string train_path, valid_path;  // a file or folder of texts; empty: only to be had by download
+};
+
 struct Data {
   bool mock = false;
   DataBlend blend;               // cut by `split`
@@ -115,6 +129,8 @@ struct Data {
   bool drop_last_partial_validation_sample = true;
   std::string index_cache_folder;  // empty: beside the data
   std::optional<PrepareData> prepare;
+  std::optional<TextStream> texts;  // instead of all files above
+  bool one_batch = false;           // with mock: random tokens of all ids, the same batch every step
 };
 
 struct Tokenizer {
@@ -129,6 +145,8 @@ struct Evaluation {
   int64_t interval_steps = 0;  // 0: never
   int64_t num_batches = 0;     // global batches a round; 0: never
   bool at_start = false;
+  bool after_first_step = false;
+  int64_t micro_batch_size = 0, sequence_length = 0;  // 0: those of training
 };
 
 struct Checkpoint {
@@ -166,10 +184,30 @@ struct Exit {
 
 struct Parallel {
   int64_t tensor = 1, pipeline = 1, context = 1, expert = 1, expert_tensor = 1;
+  int64_t stages_per_rank = 1;  // virtual pipeline stages
+  int64_t weight_shards = 1;    // FSDP: ranks that share one copy of the weights; 0: all data-parallel ranks
   bool overlap_grad_reduce = false;
   int64_t bucket_elements = 40'000'000;
   double timeout_minutes = 10;
   bool deterministic = false;  // one canonical pairwise sum over micro-batches and ranks
+};
+
+// ---------------------------------------------------------------- post-training
+enum class AdapterKind { LoRA, DoRA };
+
+struct Adapter {
+  AdapterKind kind = AdapterKind::LoRA;
+  int64_t rank = 32;
+  double alpha = 32, dropout = 0;
+  std::vector<std::string> targets;
+};
+
+// Supervised fine-tuning instead of pre-training.
+struct Finetune {
+  std::string dataset;            // as the dialect names it
+  std::string pretrained_folder;  // where the weights come from
+  bool packed_sequences = false;
+  std::optional<Adapter> adapter;  // nothing: all weights are trained
 };
 
 }  // namespace primus::spec

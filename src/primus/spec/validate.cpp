@@ -2,10 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <set>
+#include <numeric>
 
 #include "primus/base/strings.h"
 #include "primus/spec/schedule_values.h"
+#include "primus/spec/validate_model.h"
 
 namespace primus::spec {
 
@@ -36,51 +37,6 @@ class Findings {
  private:
   Diagnostics& out_;
 };
-
-// The divisors of n next to k, below and above: "8 or 16".
-std::string nearest_divisors(int64_t n, int64_t k) {
-  int64_t below = 0, above = 0;
-  for (int64_t d = std::min(k, n); d >= 1 && below == 0; --d)
-    if (n % d == 0) below = d;
-  for (int64_t d = k + 1; d <= n && above == 0; ++d)
-    if (n % d == 0) above = d;
-  return above == 0 ? std::to_string(below) : std::to_string(below) + " or " + std::to_string(above);
-}
-
-void check_layer(const LayerSpec& layer, Findings& find) {
-  const Attention& a = layer.attention;
-  if (a.num_kv_heads > 0 && a.num_heads % a.num_kv_heads != 0)
-    find.error(
-        "attention.num_kv_heads",
-        number(a.num_heads) + " query heads cannot be shared out over " + number(a.num_kv_heads) + " key/value heads",
-        "a divisor of " + number(a.num_heads), "use " + nearest_divisors(a.num_heads, a.num_kv_heads));
-  if (a.rope) {
-    const auto width = static_cast<int64_t>(static_cast<double>(a.head_dim) * a.rope->fraction);
-    if (width <= 0 || width % 2 != 0)
-      find.error("attention.head_dim",
-                 "rotary positions turn pairs, and the rotated part of a head is " + number(width) + " of " +
-                     number(a.head_dim),
-                 "an even number greater than 0");
-  }
-  if (layer.hidden_dropout >= 1) find.error("layer.hidden_dropout", "a dropout of 1 leaves nothing", "less than 1");
-  if (a.dropout >= 1) find.error("attention.dropout", "a dropout of 1 leaves nothing", "less than 1");
-}
-
-void check_model(const RunSpec& run, Findings& find) {
-  const Model& model = run.model;
-  if (!model.layers.empty()) check_layer(model.layers.front(), find);
-  if (run.data.sequence_length > model.max_positions && model.max_positions > 0)
-    find.error("data.sequence_length",
-               "sequences of " + number(run.data.sequence_length) + " tokens are longer than the model's " +
-                   number(model.max_positions) + " positions",
-               "at most " + number(model.max_positions),
-               "shorten the sequences, or raise the positions to at least " + std::to_string(run.data.sequence_length));
-  if (model.vocab_size > 0 && model.padded_vocab_size > 0 && model.padded_vocab_size < model.vocab_size)
-    find.error("model.padded_vocab_size",
-               "the embedding has " + number(model.padded_vocab_size) + " rows, the vocabulary " +
-                   number(model.vocab_size) + " ids",
-               "at least " + number(model.vocab_size));
-}
 
 void check_batch(const RunSpec& run, Findings& find) {
   const Batch& batch = run.batch;
@@ -146,7 +102,8 @@ void check_schedules(const RunSpec& run, Findings& find) {
 }
 
 void check_recompute(const RunSpec& run, Findings& find) {
-  const auto layers = static_cast<int64_t>(run.model.layers.size());
+  // Layers of multi-token prediction count on behind the others.
+  const auto layers = static_cast<int64_t>(run.model.layers.size()) + (run.model.mtp ? run.model.mtp->depth : 0);
   for (const int64_t id : run.recompute.layer_ids)
     if (layers > 0 && (id < 0 || id >= layers))
       find.error("recompute.layer_ids", "there is no layer " + std::to_string(id) + " to recompute",
@@ -156,7 +113,7 @@ void check_recompute(const RunSpec& run, Findings& find) {
 void check_data(const RunSpec& run, Findings& find) {
   const Data& data = run.data;
   const bool per_split = !data.train.empty() || !data.valid.empty() || !data.test.empty();
-  if (data.mock) return;
+  if (data.mock || data.texts || run.finetune) return;
   if (data.blend.empty() && data.train.empty())
     find.error("data.train", "there are no data to train on", "paths of training data, or mock data");
   if (!data.blend.empty() && per_split)
@@ -190,7 +147,7 @@ void check_rest(const RunSpec& run, Findings& find) {
 Diagnostics validate(const RunSpec& run) {
   Diagnostics out;
   Findings find(out);
-  check_model(run, find);
+  check_architecture(run, out);
   check_batch(run, find);
   check_schedules(run, find);
   check_recompute(run, find);
@@ -201,6 +158,11 @@ Diagnostics validate(const RunSpec& run) {
 
 int64_t model_ranks(const Parallel& parallel) {
   return parallel.tensor * parallel.pipeline * parallel.context;
+}
+
+int64_t smallest_world(const Parallel& parallel) {
+  return std::lcm(std::max<int64_t>(1, model_ranks(parallel)),
+                  std::max<int64_t>(1, parallel.expert_tensor * parallel.expert * parallel.pipeline));
 }
 
 int64_t data_parallel_size(const Parallel& parallel, int64_t world_size) {
@@ -219,6 +181,12 @@ Diagnostics validate_world(const RunSpec& run, int64_t world_size) {
                "a multiple of " + number(model_ranks(run.parallel)));
     return out;
   }
+  const int64_t expert_ranks = run.parallel.expert_tensor * run.parallel.expert * run.parallel.pipeline;
+  if (expert_ranks > 1 && world_size % expert_ranks != 0)
+    find.error("parallel.expert",
+               "one copy of the experts takes " + number(expert_ranks) + " ranks, and " + number(world_size) +
+                   " is no multiple of that",
+               "a multiple of " + number(expert_ranks) + " ranks");
   const int64_t micro = run.batch.micro_batch_size;
   const int64_t unit = micro * replicas;
   const std::string parts = "micro-batch " + number(micro) + " x " + number(replicas) + " data-parallel ranks";

@@ -16,6 +16,8 @@ Diagnostics validate_world(const RunSpec& run, int64_t world_size);
 
 // Ranks that hold one copy of the model, and how many copies there are; 0 when it does not divide.
 int64_t model_ranks(const Parallel& parallel);
+// The smallest number of ranks on which the layout exists: whole copies of the dense layers and of the experts.
+int64_t smallest_world(const Parallel& parallel);
 int64_t data_parallel_size(const Parallel& parallel, int64_t world_size);
 
 }  // namespace primus::spec

@@ -43,18 +43,22 @@ Json order_json(const data::OrderRule& rule) {
 Json schedule_json(const spec::RunSpec& run) {
   const spec::LrSchedule& lr = run.lr;
   const spec::WeightDecaySchedule& decay = run.weight_decay;
-  return {{"lr_decay", static_cast<int>(lr.decay)},
-          {"max_lr", lr.max_lr},
-          {"min_lr", lr.min_lr},
-          {"warmup_init_lr", lr.warmup_init_lr},
-          {"warmup_samples", lr.warmup_samples},
-          {"decay_samples", lr.decay_samples},
-          {"wsd_decay", static_cast<int>(lr.wsd_decay)},
-          {"wsd_samples", lr.wsd_samples},
-          {"start_weight_decay", decay.start},
-          {"end_weight_decay", decay.end},
-          {"weight_decay_ramp", static_cast<int>(decay.ramp)},
-          {"weight_decay_ramp_samples", decay.ramp_samples}};
+  Json json = {{"lr_decay", static_cast<int>(lr.decay)},
+               {"max_lr", lr.max_lr},
+               {"min_lr", lr.min_lr},
+               {"warmup_init_lr", lr.warmup_init_lr},
+               {"warmup_samples", lr.warmup_samples},
+               {"decay_samples", lr.decay_samples},
+               {"wsd_decay", static_cast<int>(lr.wsd_decay)},
+               {"wsd_samples", lr.wsd_samples},
+               {"start_weight_decay", decay.start},
+               {"end_weight_decay", decay.end},
+               {"weight_decay_ramp", static_cast<int>(decay.ramp)},
+               {"weight_decay_ramp_samples", decay.ramp_samples}};
+  // Only where they are switched on: checkpoints without a word about them have neither.
+  if (lr.warmup_ends_at_peak) json["warmup_ends_at_peak"] = true;
+  if (lr.ends_at_last_step) json["ends_at_last_step"] = true;
+  return json;
 }
 
 void take_schedule(spec::RunSpec& run, const Json& json) {
@@ -66,7 +70,9 @@ void take_schedule(spec::RunSpec& run, const Json& json) {
             .decay_samples = json.at("decay_samples").get<double>(),
             .wsd_decay = static_cast<spec::WsdDecay>(json.at("wsd_decay").get<int>()),
             .wsd_samples = json.at("wsd_samples").get<double>(),
-            .warmup_counts_this_step = run.lr.warmup_counts_this_step};
+            .warmup_counts_this_step = run.lr.warmup_counts_this_step,
+            .warmup_ends_at_peak = json.value("warmup_ends_at_peak", false),
+            .ends_at_last_step = json.value("ends_at_last_step", false)};
   run.weight_decay = {.start = json.at("start_weight_decay").get<double>(),
                       .end = json.at("end_weight_decay").get<double>(),
                       .ramp = static_cast<spec::WeightDecayRamp>(json.at("weight_decay_ramp").get<int>()),

@@ -33,7 +33,9 @@ std::string generate(Trainer& trainer, const GenerateOptions& options) {
     const auto window = std::min<int64_t>(static_cast<int64_t>(ids.size()), trainer.spec.data.sequence_length);
     const std::vector<int64_t> recent(ids.end() - window, ids.end());
     const at::Tensor tokens = at::tensor(recent, at::kLong).unsqueeze(0);
-    const at::Tensor logits = trainer.model.last_logits(tokens, context)[0];
+    const at::Tensor all = trainer.model.last_logits(tokens, context)[0];
+    // The model may have more rows than the tokenizer has tokens.
+    const at::Tensor logits = all.narrow(0, 0, std::min(all.numel(), tokenizer.vocab_size()));
     const auto next = static_cast<int32_t>(draw(logits, options, key, i));
     if (tokenizer.special().eod == next) break;
     ids.push_back(next);

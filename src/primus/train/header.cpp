@@ -13,6 +13,7 @@ namespace {
 std::string tokenizer_line(const Trainer& trainer) {
   const spec::Tokenizer& tokenizer = trainer.spec.tokenizer;
   const std::string name = tokenizer.preset_name.empty() ? tokenizer.type : tokenizer.preset_name;
+  if (trainer.spec.data.one_batch) return name + " (not loaded: one synthetic batch)";
   if (trainer.spec.data.mock) return name + " (not loaded: mock_data)";
   return fmt::format("{} ({}, {} ids)", name, trainer.tokenizer->kind(),
                      format_thousands(trainer.tokenizer->vocab_size()));
@@ -27,8 +28,12 @@ std::string model_line(const spec::Model& model) {
                      format_thousands(model.vocab_size), model.tied_embeddings ? ", tied" : "");
 }
 
-const char* precision_name(spec::Dtype dtype) {
-  switch (dtype) {
+const char* precision_name(const spec::Precision& precision) {
+  if (precision.stored == spec::Dtype::BFloat16)
+    return precision.compute == spec::Dtype::BFloat16
+               ? "bf16 products, weights and optimizer state; fp32 gradients, no master weights"
+               : "fp32 products and gradients, bf16 weights and optimizer state";
+  switch (precision.compute) {
     case spec::Dtype::Float32:
       return "fp32";
     case spec::Dtype::BFloat16:
@@ -53,7 +58,7 @@ void log_header(const Trainer& trainer) {
   line("batch", fmt::format("{} sequences x {} tokens a step (micro-batch {}, {} data-parallel rank{})",
                             spec.batch.global_batch_size, spec.data.sequence_length, spec.batch.micro_batch_size,
                             trainer.group.size(), trainer.group.size() == 1 ? "" : "s"));
-  line("precision", precision_name(spec.precision.compute));
+  line("precision", precision_name(spec.precision));
   line("flops",
        fmt::format(
            "{} model FLOPs a token: 6 x (layers' weights + head) + causal half of attention, backward = 2 x forward",

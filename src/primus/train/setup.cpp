@@ -102,7 +102,8 @@ void open_data(Trainer& trainer) {
   const auto open = [&] {
     const int64_t eod = trainer.tokenizer ? trainer.tokenizer->special().eod.value_or(-1) : -1;
     Result<data::Datasets> opened =
-        data::open_datasets(spec, eod, spec.model.vocab_size, data::split_sizes(spec, data::train_samples(spec)));
+        data::open_datasets(spec, eod, spec.model.vocab_size, data::split_sizes(spec, data::train_samples(spec)),
+                            {.tokenizer = trainer.tokenizer.get()});
     if (trainer.group.rank() == 0) log_all(trainer.log, opened.ok() ? opened.diagnostics() : Diagnostics{});
     data::Datasets sets = value_or_throw(std::move(opened));
     trainer.train_data = std::move(sets.train);

@@ -9,7 +9,7 @@ namespace primus::train {
 double parameters_norm(Trainer& trainer) {
   std::vector<double> sums;
   for (const nn::Parameter* parameter : trainer.model.parameters()) {
-    kernels::append_block_square_sums(parameter->owned_master(), sums);
+    kernels::append_block_square_sums(parameter->owned_master().to(at::kFloat), sums);
   }
   const at::Tensor total = at::full({1}, kernels::combine_square_sums(sums), at::kDouble);
   if (trainer.spec.optimizer.shard_state) trainer.group.all_reduce_sum(total)->wait();

@@ -150,7 +150,8 @@ StepResult train_step(Trainer& trainer, data::BatchLoader& loader) {
       fail_on_nan(trainer, result, batches);
     if (result.finite) {
       // 5 clip, 6 update
-      const double clip = optim::clip_coefficient(result.grad_norm, spec.optimizer.clip_grad_norm);
+      const double clip =
+          optim::clip_coefficient(result.grad_norm, spec.optimizer.clip_grad_norm, spec.optimizer.clip_exactly);
       trainer.optimizer->update({.lr = result.lr,
                                  .embedding_and_head_lr = head_lr(trainer, result.lr, schedule_samples, batch_samples),
                                  .weight_decay = result.weight_decay,

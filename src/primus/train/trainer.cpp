@@ -19,7 +19,7 @@ Trainer::Trainer(spec::RunSpec run, dist::Group& ranks, Logger& logger, Machine 
       group(ranks),
       log(logger),
       machine(std::move(chosen)),
-      model(spec.model, spec.precision.compute, spec.recompute),
+      model(spec.model, spec.precision.compute, spec.recompute, spec.precision.stored),
       loss_scaler(spec.precision) {
   model.initialise(static_cast<uint64_t>(spec.seed));
   const std::vector<nn::Parameter*> parameters = model.parameters();

@@ -117,6 +117,20 @@ std::vector<Case> cases() {
                  l.attention.rope->llama3 = spec::Llama3RopeScaling{
                      .factor = 4, .low_freq_factor = 1, .high_freq_factor = 3, .original_max_positions = 40};
                })},
+      {"QkNorm", changed(llama(), [](M&, L& l) { l.attention.qk_norm = spec::QkNorm{.norm = {.eps = 0.2}}; })},
+      {"QkNormZeroCentredWithRecomputation",
+       changed(llama(),
+               [](M&, L& l) {
+                 l.attention.qk_norm = spec::QkNorm{.norm = {.eps = 0.1, .zero_centered_gain = true}};
+                 l.attention.qkv_bias = true;
+               }),
+       blocks},
+      {"ScaledEmbeddingsAndLogits", changed(gpt2(),
+                                            [](M& m, L&) {
+                                              m.embedding_multiplier = 2.5;
+                                              m.logit_multiplier = 0.3;
+                                              m.embedding_dropout = 0.2;
+                                            })},
       {"LayersOfManyShapes", uneven},
       {"LayersOfManyRopes", bases},
       {"Documents", llama(), {}, true},

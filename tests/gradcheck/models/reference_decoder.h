@@ -29,13 +29,14 @@ class ReferenceDecoder {
   }
 
   at::Tensor logits(const at::Tensor& tokens) const {
-    at::Tensor x = rows(weight("embed.weight"), tokens);
+    at::Tensor x = rows(weight("embed.weight"), tokens) * model_.embedding_multiplier;
     if (model_.learned_positions) x = x + rows(weight("embed.position.weight"), positions(tokens));
     x = drop(x, model_.embedding_dropout, "embed.dropout");
     for (size_t i = 0; i < model_.layers.size(); ++i)
       x = layer(x, model_.layers[i], fmt::format("layer.{}", i), positions(tokens));
     const at::Tensor y = norm(x, model_.final_norm, "final_norm");
-    return y.matmul(weight(model_.tied_embeddings ? "embed.weight" : "head.weight").t());
+    const at::Tensor& head = weight(model_.tied_embeddings ? "embed.weight" : "head.weight");
+    return y.matmul(head.t()) * model_.logit_multiplier;
   }
 
  private:
@@ -132,6 +133,10 @@ class ReferenceDecoder {
     at::Tensor q = linear(y, name + ".q", a.qkv_bias).view({b, t, a.num_heads, a.head_dim});
     at::Tensor k = linear(y, name + ".k", a.qkv_bias).view({b, t, a.num_kv_heads, a.head_dim});
     at::Tensor v = linear(y, name + ".v", a.qkv_bias).view({b, t, a.num_kv_heads, a.head_dim});
+    if (a.qk_norm) {
+      q = norm(q, a.qk_norm->norm, name + ".q_norm");
+      k = norm(k, a.qk_norm->norm, name + ".k_norm");
+    }
     if (a.rope) {
       q = rotate(q, *a.rope, positions);
       k = rotate(k, *a.rope, positions);

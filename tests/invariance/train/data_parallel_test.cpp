@@ -23,6 +23,8 @@ struct Options {
   spec::LossNormalisation loss = spec::LossNormalisation::MicroBatchMean;
   int64_t bucket_elements = 3000;  // many buckets
   spec::Dtype grad_reduce = spec::Dtype::Float32;
+  spec::Dtype stored = spec::Dtype::Float32;
+  bool other_dialects = false;  // first weights, norms, clipping and decay as torchtitan, qwen3 and optax have them
   double loss_tolerance = 1e-6, norm_tolerance = 1e-5;  // relative, against one rank; unused with deterministic
   double weight_tolerance = 2e-5;                       // absolute
 };
@@ -55,6 +57,8 @@ spec::RunSpec run_spec(const Options& options, const Variant& variant) {
   run.parallel.bucket_elements = options.bucket_elements;
   run.parallel.overlap_grad_reduce = variant.overlap;
   run.optimizer.shard_state = variant.shard;
+  run.precision.stored = options.stored;
+  if (options.other_dialects) test::like_other_dialects(run);
   return run;
 }
 
@@ -218,6 +222,14 @@ INSTANTIATE_TEST_SUITE_P(
                 .loss_tolerance = 1e-4,
                 .norm_tolerance = 1e-3,
                 .weight_tolerance = 8e-3},
+        Options{.name = "Fp32OtherDialectsMicro2", .micro_batch_size = 2, .other_dialects = true},
+        Options{
+            .name = "Fp32OtherDialectsDeterministicTied", .deterministic = true, .tied = true, .other_dialects = true},
+        Options{.name = "StoredInBf16Deterministic",
+                .compute = kBFloat16,
+                .deterministic = true,
+                .stored = kBFloat16,
+                .other_dialects = true},
         Options{.name = "Bf16DeterministicTied", .compute = kBFloat16, .deterministic = true, .tied = true},
         Options{.name = "Bf16ReducedInBf16Micro2",
                 .compute = kBFloat16,

@@ -5,6 +5,7 @@
 #include "support/trace.h"
 #include "unit/hub/temp_folder.h"
 
+#include "primus/spec/schedule_values.h"
 #include "primus/train/checkpointing.h"
 
 namespace primus::train {
@@ -84,6 +85,35 @@ TEST(Resume, IsExactWithTiedEmbeddingsBiasesAndASkippedStep) {
   for (spec::LayerSpec& layer : run.model.layers) layer.attention.qkv_bias = layer.mlp.bias = true;
   run.exit.steps_to_skip = {2, 6};
   expect_exact_resume(run);
+}
+
+TEST(Resume, IsExactWithTheRulesOfOtherDialects) {
+  spec::RunSpec run = noisy_run(spec::Dtype::BFloat16);
+  test::like_other_dialects(run);
+  expect_exact_resume(run);
+}
+
+TEST(Resume, IsExactWithWeightsStoredInBf16) {
+  spec::RunSpec run = noisy_run(spec::Dtype::BFloat16);
+  run.precision.stored = spec::Dtype::BFloat16;
+  run.lr = {.decay = spec::LrDecay::Cosine, .max_lr = 3e-2, .decay_samples = 40, .ends_at_last_step = true};
+  expect_exact_resume(run);
+}
+
+TEST(Restore, TakesTheWholeScheduleOfTheCheckpoint) {
+  const test::TempFolder folder = test::TempFolder::in_memory();
+  spec::RunSpec run = test::tiny_run();
+  test::like_other_dialects(run);
+  const spec::LrSchedule saved = run.lr;
+  test::TinyTrainer first(run);
+  save(first.trainer(), folder.path());
+  run.lr = {.max_lr = 1};
+  run.checkpoint.use_checkpoint_schedule = true;
+  test::TinyTrainer second(run);
+  restore(second.trainer(), newest(folder.path()), false);
+  for (const double n : {0.0, 4.0, 12.0, 40.0, 60.0, 79.0}) {
+    EXPECT_EQ(spec::learning_rate(second.trainer().spec.lr, n, 4), spec::learning_rate(saved, n, 4)) << n;
+  }
 }
 
 TEST(Resume, GoesOnWithTheNextSample) {

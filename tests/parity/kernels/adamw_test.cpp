@@ -39,6 +39,20 @@ AdamWOptions options_of(bool decoupled, int64_t step) {
           .grad_scale = 0.37};
 }
 
+TEST(AdamW, AddsAnEpsilonUnderTheRoot) {
+  const State state = State::make(5003, at::kFloat), without = state.clone();
+  const State expected = state.in_double();
+  for (int64_t step = 1; step <= 5; ++step) {
+    AdamWOptions options = options_of(true, step);
+    without.step(options);
+    options.eps_root = 3e-3;
+    state.step(options);
+    reference::adamw_step(expected.master, expected.grad, expected.m, expected.v, expected.copy, options);
+  }
+  EXPECT_LT(distance(state.master, expected.master), 2e-5);
+  EXPECT_GT(distance(state.master, without.master), 1e-4);
+}
+
 TEST(AdamW, EqualsTheDoubleReferenceAtOddSizes) {
   for (const int64_t n : {int64_t{1}, int64_t{7}, int64_t{129}, int64_t{5003}}) {
     for (const auto grad_type : {at::kFloat, at::kBFloat16}) {

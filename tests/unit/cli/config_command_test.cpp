@@ -1,14 +1,8 @@
 // The config command: what it prints, and its exit codes.
-#include <fstream>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sstream>
-#include <string>
-#include <unistd.h>
 
-#include "primus/base/error.h"
-#include "primus/base/json.h"
-#include "primus/cli/command.h"
+#include "unit/cli/config_fixture.h"
 
 namespace primus::cli {
 namespace {
@@ -17,55 +11,7 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 
-constexpr const char* kExperiment = "examples/megatron/configs/MI300X/tinyllama_1.1B-pretrain.yaml";
-
-struct Outcome {
-  int code = 0;
-  std::string out, err;
-};
-
-Outcome run(std::vector<std::string> arguments, std::map<std::string, std::string> environment = {}) {
-  std::ostringstream out, err;
-  Context context;
-  context.arguments = std::move(arguments);
-  context.environment = environment_of(std::move(environment));
-  context.out = &out;
-  context.err = &err;
-  context.install_root = fs::current_path();
-  Outcome outcome;
-  try {
-    outcome.code = static_cast<int>(run_config(context));
-  } catch (const Error& error) {
-    outcome.code = static_cast<int>(error.code());
-    err << error.what();
-  }
-  outcome.out = out.str();
-  outcome.err = err.str();
-  return outcome;
-}
-
-class ConfigCommand : public testing::Test {
- protected:
-  void SetUp() override {
-    folder_ = fs::path(testing::TempDir()) / ("primus_cli_config_" + std::to_string(::getpid()));
-    fs::remove_all(folder_);
-    fs::create_directories(folder_);
-  }
-  void TearDown() override { fs::remove_all(folder_); }
-  std::string write(const std::string& name, const std::string& text) {
-    const fs::path path = folder_ / name;
-    fs::create_directories(path.parent_path());
-    std::ofstream(path) << text;
-    return path.string();
-  }
-  static std::string experiment(const std::string& overrides) {
-    return "work_group: a\nuser_name: b\nexp_name: c\nworkspace: ./output\nmodules:\n  pre_trainer:\n    framework: "
-           "megatron\n"
-           "    config: pre_trainer.yaml\n    model: tinyllama_1.1B.yaml\n    overrides: " +
-           overrides + "\n";
-  }
-  fs::path folder_;
-};
+using ConfigCommand = ConfigFixture;
 
 TEST_F(ConfigCommand, ShowPrintsAFileThatShowsTheSameAgain) {
   const Outcome first = run({"show", "--config", kExperiment, "--lr", "3e-5", "train_iters=7"});
@@ -108,7 +54,7 @@ TEST_F(ConfigCommand, DiffExitsWithFourWhenTheFilesDiffer) {
   const std::string b = write("b.yaml", experiment("{lr: 2.0e-5, seq_length: 64, extra: [1]}"));
   const Outcome differ = run({"diff", a, b});
   EXPECT_EQ(differ.code, 4);
-  EXPECT_EQ(differ.out, "changed:\n  pre_trainer.lr: 1.0e-05 -> 2.0e-05\nadded:\n  pre_trainer.extra: [1]\n");
+  EXPECT_EQ(differ.out, "pre_trainer: lr\n  ~ lr: 1.0e-05 -> 2.0e-05\npre_trainer: other keys\n  + extra: [1]\n");
   const Outcome same = run({"diff", a, write("r.yaml", run({"show", "--config", a}).out)});
   EXPECT_EQ(same.code, 0) << same.out;
   EXPECT_EQ(same.out, "no differences\n");
@@ -160,20 +106,30 @@ TEST_F(ConfigCommand, RefusesUnknownWordsWithTheNearest) {
   EXPECT_EQ(help.code, 0);
   EXPECT_THAT(help.out, AllOf(HasSubstr("config show"), HasSubstr("config explain"), HasSubstr("config diff"),
                               HasSubstr("config check"), HasSubstr("config schedule")));
-  EXPECT_THAT(run({"explain", "--help"}).out, HasSubstr("KEY --config F"));
+  EXPECT_THAT(run({"explain", "--help"}).out, HasSubstr("KEY [--config F"));
 }
 
 TEST_F(ConfigCommand, PresetsNamesAnotherTree) {
-  write("other/primus/configs/modules/megatron/pre_trainer.yaml", "train_iters: 5\n");
-  write("other/primus/configs/models/megatron/tinyllama_1.1B.yaml", "num_layers: 1\n");
-  write("other/primus/configs/platforms/platform_azure.yaml",
-        "name: a\nnum_nodes_env_key: A\nnode_rank_env_key: A\nmaster_addr_env_key: A\n"
-        "master_port_env_key: A\ngpus_per_node_env_key: A\nmaster_sink_level: INFO\nworkspace: w\n");
-  write("other/examples/megatron/configs/MI300X/tinyllama_1.1B-pretrain.yaml", experiment("{other_tree: 1}"));
-  const Outcome found = run({"show", "--config", kExperiment, "--presets", (folder_ / "other").string()});
+  write_tree("other");
+  // The tree, its primus folder, and its primus/configs mean the same.
+  for (const char* part : {"other", "other/", "other/primus", "other/primus/configs", "other/primus/configs/"}) {
+    const Outcome found = run({"show", "--config", kExperiment, "--presets", (folder_ / part).string()});
+    EXPECT_EQ(found.code, 0) << part << found.err;
+    EXPECT_THAT(found.out, AllOf(HasSubstr("      other_tree: 1\n"), HasSubstr("      num_layers: 1\n"),
+                                 Not(HasSubstr("hidden_size"))));
+  }
+  const Outcome wrong = run({"show", "--config", kExperiment, "--presets", folder_.string()});
+  EXPECT_EQ(wrong.code, 2);
+  EXPECT_THAT(wrong.err, AllOf(HasSubstr("holds no presets"), HasSubstr("primus/configs/models")));
+}
+
+TEST_F(ConfigCommand, AnExperimentInsideAnotherTreeTakesThatTreesPresets) {
+  const std::string file = write_tree("upstream");
+  const Outcome found = run({"show", "--config", file, "--only", "num_layers,train_iters"});
   EXPECT_EQ(found.code, 0) << found.err;
-  EXPECT_THAT(found.out, AllOf(HasSubstr("      other_tree: 1\n"), HasSubstr("      num_layers: 1\n"),
-                               Not(HasSubstr("hidden_size"))));
+  EXPECT_THAT(found.out, AllOf(HasSubstr("num_layers: 1\n"), HasSubstr("train_iters: 5\n")));
+  const Outcome ours = run({"show", "--config", file, "--presets", ".", "--only", "num_layers"});
+  EXPECT_THAT(ours.out, HasSubstr("num_layers: 22\n"));
 }
 
 // B148
@@ -191,6 +147,9 @@ TEST_F(ConfigCommand, NeverPrintsASecret) {
                                              {"explain", "env.DB_PASSWORD", "--config", file},
                                              {"diff", file, kExperiment},
                                              {"check", file},
+                                             {"show", "--config", file, "--changed", "--wandb_key=s3cr3t-value"},
+                                             {"check", file, "--wandb_key", "s3cr3t-value"},
+                                             {"check", file, "--format", "json", "wandb_key=s3cr3t-value"},
                                              {"check", file, "--hf_token", "[s3cr3t-value"}}) {
     const Outcome found = run(arguments, {{"TEST_API_KEY", "s3cr3t-value"}});
     EXPECT_FALSE(found.out.empty()) << arguments[0] << found.err;
@@ -198,6 +157,22 @@ TEST_F(ConfigCommand, NeverPrintsASecret) {
   }
   EXPECT_THAT(all, Not(HasSubstr("s3cr3t")));
   EXPECT_THAT(all, HasSubstr("***"));
+}
+
+// The run holds the value itself; what is printed of it does not.
+TEST_F(ConfigCommand, NeverPrintsASecretThatWentIntoTheRun) {
+  const std::string file =
+      write("s.yaml", experiment("{tokenizer_type: HuggingFaceTokenizer, tokenizer_model: \"${REPO_TOKEN}/x\", "
+                                 "train_data_path: a}"));
+  const std::string plain = write("p.yaml", experiment("{tokenizer_type: HuggingFaceTokenizer, tokenizer_model: org/y, "
+                                                       "train_data_path: a}"));
+  const std::map<std::string, std::string> environment = {{"REPO_TOKEN", "s3cr3t-value"}};
+  const Outcome spec = run({"show", "--config", file, "--as", "spec"}, environment);
+  ASSERT_EQ(spec.code, 0) << spec.err;
+  EXPECT_THAT(spec.out, AllOf(Not(HasSubstr("s3cr3t")), HasSubstr("***")));
+  const Outcome diff = run({"diff", file, plain, "--as", "spec"}, environment);
+  EXPECT_THAT(diff.out, AllOf(Not(HasSubstr("s3cr3t")), HasSubstr("org/y")));
+  EXPECT_THAT(run({"explain", "tokenizer_model", "--config", file}, environment).out, Not(HasSubstr("s3cr3t")));
 }
 
 }  // namespace

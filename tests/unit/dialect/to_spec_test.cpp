@@ -295,9 +295,10 @@ TEST(ToSpec, SaysWhatItIsAndWhereItRuns) {
 }
 
 TEST(ToSpec, RefusesOtherFrameworksWithOneSentence) {
-  const auto later = to_spec(experiment(little(), "torchtitan"));
-  ASSERT_EQ(later.diagnostics().size(), 1U);
-  EXPECT_EQ(later.diagnostics()[0].message, "training with framework 'torchtitan' is not built yet");
+  const auto other = to_spec(experiment(little(), "diffusion"));
+  ASSERT_EQ(other.diagnostics().size(), 1U);
+  EXPECT_EQ(other.diagnostics()[0].message,
+            "framework 'diffusion' has no parameter table: it can be shown, not trained");
   const auto typo = to_spec(experiment(little(), "megatorn"));
   ASSERT_FALSE(typo.ok());
   EXPECT_EQ(typo.diagnostics()[0].suggestion, "did you mean 'megatron'?");

@@ -52,6 +52,8 @@ TEST(Decoder, HasAsManyParametersAsTheFormulaCounts) {
     EXPECT_EQ(num_elements(decoder), spec::count_parameters(m, /*padded=*/false).total());
   };
   expect_counted(model);
+  for (spec::LayerSpec& layer : model.layers) layer.attention.qk_norm = spec::QkNorm{};
+  expect_counted(model);
   model.tied_embeddings = model.learned_positions = true;
   expect_counted(model);
   for (spec::LayerSpec& layer : model.layers) {

@@ -93,6 +93,37 @@ TEST(Optimizer, RefreshesTheCopyThatProductsRead) {
   }
 }
 
+// torch.optim.Adam: the decay joins the gradient, so a first step without another gradient moves by lr against the
+// sign.
+TEST(WeightDecay, JoinsTheGradientInAdamWithL2) {
+  Ones ones;
+  Optimizer(ones.all(), {.decoupled_weight_decay = false, .decay_vectors = true})
+      .update({.lr = 0.01, .embedding_and_head_lr = 0.01, .weight_decay = 0.1});
+  for (const nn::Parameter* parameter : ones.all()) expect_all(*parameter, 0.99);
+}
+
+TEST(Optimizer, DampsSmallGradientsWithAnEpsilonUnderTheRoot) {
+  Ones ones;
+  for (nn::Parameter* parameter : ones.all()) parameter->main_grad.fill_(0.3);
+  Optimizer(ones.all(), {.eps = 0, .eps_root = 0.16}).update({.lr = 0.5, .embedding_and_head_lr = 0.5});
+  expect_all(ones.matrix, 1 - 0.5 * 0.3 / 0.5);  // sqrt(0.3^2 + 0.4^2) = 0.5
+}
+
+TEST(Optimizer, RoundsWhatIsStoredInBf16ToNearest) {
+  for (const spec::Dtype compute : {spec::Dtype::BFloat16, spec::Dtype::Float32}) {
+    nn::Parameter weights("a.weight", {300, 301}, nn::InitKind::Ones);  // more than one piece of a step
+    weights.initialise(1, compute, spec::Dtype::BFloat16);
+    weights.main_grad = at::ones({300, 301}, at::kFloat);
+    Optimizer optimizer({&weights}, {});
+    // Neighbours of 1 below it are 1/256 apart: 1 - 0.0019 is nearer to 1, 1 - 0.0021 to 1 - 1/256.
+    optimizer.update({.lr = 0.0019});
+    EXPECT_TRUE(at::equal(weights.compute, at::ones({300, 301}, nn::to_torch(compute))));
+    optimizer.update({.lr = 0.0021});
+    EXPECT_TRUE(at::equal(weights.compute, at::full({300, 301}, 1 - 1.0 / 256, nn::to_torch(compute))));
+    EXPECT_EQ(optimizer.state(0)[1].tensor.scalar_type(), at::kBFloat16);
+  }
+}
+
 TEST(Optimizer, UpdatesOwnedRowsOnly) {
   Ones ones;
   ones.matrix.keep_owned_rows(1, 3);
@@ -138,6 +169,13 @@ TEST(GradientNorm, NoticesEveryNonFiniteGradient) {
   large.matrix.main_grad.fill_(1e30);
   EXPECT_TRUE(gradient_norm(large.all(), 1).finite);
   EXPECT_NEAR(gradient_norm(large.all(), 1).norm, std::sqrt(15.0) * 1e30, 1e24);
+}
+
+TEST(ClipCoefficient, DividesByTheNormItselfWhereTheRuleSaysSo) {
+  EXPECT_DOUBLE_EQ(clip_coefficient(4, 1, /*exactly=*/true), 0.25);
+  EXPECT_DOUBLE_EQ(clip_coefficient(1, 1, /*exactly=*/true), 1);
+  EXPECT_DOUBLE_EQ(clip_coefficient(0, 1, /*exactly=*/true), 1);
+  EXPECT_DOUBLE_EQ(clip_coefficient(1e9, 0, /*exactly=*/true), 1);
 }
 
 TEST(ClipCoefficient, ScalesDownToTheLimitAndNeverUp) {

@@ -62,6 +62,37 @@ TEST(Validate, FindsEachBrokenRule) {
             "model.padded_vocab_size");
 }
 
+TEST(Validate, KnowsTheDivisorsOfFamiliesAndLayouts) {
+  const auto broken = [](auto change) {
+    RunSpec run = good();
+    change(run);
+    return first_field(run);
+  };
+  const auto experts = [](RunSpec& r) -> Moe& {
+    for (LayerSpec& layer : r.model.layers) layer.moe = Moe{.num_experts = 8, .top_k = 2, .expert = layer.mlp};
+    return *r.model.layers.back().moe;
+  };
+  EXPECT_EQ(broken([](RunSpec& r) { r.parallel.tensor = 4; }), "parallel.tensor");
+  EXPECT_EQ(broken([](RunSpec& r) { r.parallel.context = 2; }), "data.sequence_length");
+  EXPECT_EQ(broken([](RunSpec& r) { r.parallel.expert = 2; }), "parallel.expert");
+  EXPECT_EQ(broken([&](RunSpec& r) { experts(r), r.parallel.expert = 3; }), "parallel.expert");
+  EXPECT_EQ(broken([&](RunSpec& r) { experts(r).top_k = 9; }), "model.layers.moe.top_k");
+  EXPECT_EQ(broken([&](RunSpec& r) { experts(r).router.groups = GroupLimit{3, 1}; }), "model.layers.moe.router.groups");
+  EXPECT_EQ(broken([&](RunSpec& r) { experts(r).router.groups = GroupLimit{8, 1}; }), "model.layers.moe.router.groups");
+  EXPECT_EQ(broken([&](RunSpec& r) { experts(r).shared_gate = true; }), "model.layers.moe.shared_gate");
+  EXPECT_EQ(broken([&](RunSpec& r) { experts(r); }), "");
+  // Layers of multi-token prediction count on behind the others.
+  EXPECT_EQ(broken([](RunSpec& r) { r.model.mtp = MultiTokenPrediction{}, r.recompute.layer_ids = {5}; }), "");
+}
+
+TEST(ValidateWorld, NeedsWholeCopiesOfTheExperts) {
+  RunSpec run = good();
+  run.parallel.expert = 4;
+  run.parallel.tensor = 6;
+  EXPECT_EQ(smallest_world(run.parallel), 12);
+  EXPECT_EQ(validate_world(run, 6)[0].key, "parallel.expert");
+}
+
 TEST(Validate, ReportsAllProblemsTogether) {
   RunSpec run = good();
   run.lr.min_lr = 2;

@@ -1,0 +1,52 @@
+// The two halves of a translation: keys of the architecture, keys of the training. Private to the room.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "primus/dialect/translate.h"
+#include "primus/spec/run_spec.h"
+
+namespace primus::dialect {
+
+// Keys with dots make maps.
+class KeyWriter {
+ public:
+  KeyWriter(config::Map& params, std::vector<std::string>& notes) : params_(params), notes_(notes) {}
+
+  void set(std::string_view key, config::Value value);
+  void set(std::string_view key, bool value) { set(key, config::Value(value)); }
+  void set(std::string_view key, int64_t value) { set(key, config::Value(value)); }
+  void set(std::string_view key, double value) { set(key, config::Value(value)); }
+  void set(std::string_view key, const std::string& value) { set(key, config::Value(value)); }
+  void set(std::string_view key, const char* value) { set(key, config::Value(value)); }
+  void note(std::string words) { notes_.push_back(std::move(words)); }
+
+ private:
+  config::Map& params_;
+  std::vector<std::string>& notes_;
+};
+
+void write_megatron_training(const spec::RunSpec& run, KeyWriter& keys);
+void write_titan_training(const spec::RunSpec& run, KeyWriter& keys);
+void write_maxtext_training(const spec::RunSpec& run, KeyWriter& keys);
+void write_bridge_training(const spec::RunSpec& run, KeyWriter& keys);
+
+// The flavor with the fewest differences, and arguments for the rest.
+void write_titan_model(const spec::RunSpec& run, KeyWriter& keys);
+
+// By model_name where one has this architecture, else size by size.
+void write_maxtext_model(const spec::RunSpec& run, KeyWriter& keys);
+// The pre-training recipe that has this architecture; false: none has.
+bool write_bridge_model(const spec::RunSpec& run, KeyWriter& keys);
+// Names the nearest recipe and the fields that it has differently.
+Diagnostic no_such_recipe(const spec::RunSpec& run);
+
+// MaxText puts the softmax's scale into the first query weights: the same function once they are scaled. A rope factor
+// of 1 scales nothing.
+spec::Model canonical_model(spec::Model model);
+
+// Whole steps of a number of samples, at least 0.
+int64_t steps_of(const spec::RunSpec& run, double samples);
+
+}  // namespace primus::dialect

@@ -1,0 +1,149 @@
+#include "primus/spec/validate_model.h"
+
+#include <algorithm>
+#include <set>
+
+#include "primus/base/strings.h"
+
+namespace primus::spec {
+
+namespace {
+
+std::string number(int64_t value) {
+  return format_thousands(value);
+}
+
+class ArchitectureChecker {
+ public:
+  ArchitectureChecker(const RunSpec& run, Diagnostics& out) : run_(run), out_(out) {}
+
+  void check() {
+    for (const LayerSpec& layer : run_.model.layers) {
+      if (!layer.other_mixer.empty()) continue;
+      check_attention(layer.attention);
+      check_dropout(layer);
+      if (layer.moe)
+        check_experts(*layer.moe);
+      else
+        check_mlp(layer.mlp);
+    }
+    check_whole_model();
+  }
+
+ private:
+  // Once for each field: most layers are alike.
+  void error(const char* field, std::string message, std::string expected, std::string suggestion = {}) {
+    if (!told_.insert(field).second) return;
+    out_.push_back({Severity::Error, {}, field, std::move(message), {}, std::move(expected), std::move(suggestion)});
+  }
+
+  void divides(const char* field, const std::string& what, int64_t count, int64_t parts, const std::string& over) {
+    if (parts <= 0 || count % parts == 0) return;
+    error(field, number(count) + " " + what + " cannot be shared out over " + number(parts) + " " + over,
+          "a divisor of " + number(count), "use " + nearest_divisors(count, parts));
+  }
+
+  void check_attention(const Attention& a) {
+    const int64_t tensor = run_.parallel.tensor;
+    if (a.num_kv_heads > 0)
+      divides("attention.num_kv_heads", "query heads", a.num_heads, a.num_kv_heads, "key/value heads");
+    divides("parallel.tensor", "query heads", a.num_heads, tensor, "tensor-parallel ranks");
+    if (!a.latent && a.num_kv_heads > 0 && a.num_kv_heads % tensor != 0 && tensor % a.num_kv_heads != 0)
+      error("parallel.tensor",
+            number(a.num_kv_heads) + " key/value heads neither divide over " + number(tensor) +
+                " tensor-parallel ranks nor are copied whole times",
+            "a divisor or a multiple of " + number(a.num_kv_heads));
+    if (a.rope && !a.latent) {
+      const auto width = static_cast<int64_t>(static_cast<double>(a.head_dim) * a.rope->fraction);
+      if (width <= 0 || width % 2 != 0)
+        error("attention.head_dim",
+              "rotary positions turn pairs, and the rotated part of a head is " + number(width) + " of " +
+                  number(a.head_dim),
+              "an even number greater than 0");
+    }
+    if (a.latent && a.rope && a.latent->rope_head_dim % 2 != 0)
+      error("model.layers.attention.latent.rope_head_dim",
+            "rotary positions turn pairs, and the rotated part of a head is " + number(a.latent->rope_head_dim),
+            "an even number");
+    if (a.chunk_size && a.window_keys)
+      error("model.layers.attention.chunk_size", "a layer attends in chunks and in a window", "one of the two");
+    if (a.dropout >= 1) error("attention.dropout", "a dropout of 1 leaves nothing", "less than 1");
+  }
+
+  void check_dropout(const LayerSpec& layer) {
+    if (layer.hidden_dropout >= 1) error("layer.hidden_dropout", "a dropout of 1 leaves nothing", "less than 1");
+  }
+
+  void check_mlp(const Mlp& mlp) {
+    divides("parallel.tensor", "columns of the MLP", mlp.ffn_size, run_.parallel.tensor, "tensor-parallel ranks");
+  }
+
+  void check_experts(const Moe& moe) {
+    const Parallel& p = run_.parallel;
+    divides("parallel.expert", "experts", moe.num_experts, p.expert, "expert-parallel ranks");
+    divides("parallel.expert_tensor", "columns of an expert", moe.expert.ffn_size, p.expert_tensor,
+            "ranks that share an expert");
+    if (moe.top_k > moe.num_experts)
+      error("model.layers.moe.top_k",
+            "a token cannot have " + number(moe.top_k) + " of " + number(moe.num_experts) + " experts",
+            "at most " + number(moe.num_experts));
+    if (moe.shared_gate && moe.shared_ffn_size == 0)
+      error("model.layers.moe.shared_gate", "there is no shared expert for the gate", "a shared expert, or no gate");
+    if (!moe.router.groups) return;
+    const GroupLimit& g = *moe.router.groups;
+    divides("model.layers.moe.router.groups", "experts", moe.num_experts, g.num_groups, "groups");
+    if (g.top_groups > g.num_groups)
+      error("model.layers.moe.router.groups",
+            "a token cannot choose " + number(g.top_groups) + " of " + number(g.num_groups) + " groups",
+            "at most " + number(g.num_groups));
+    else if (g.num_groups > 0 && moe.num_experts / g.num_groups * g.top_groups < moe.top_k)
+      error("model.layers.moe.router.groups",
+            number(g.top_groups) + " groups hold fewer than " + number(moe.top_k) + " experts", "more groups a token");
+  }
+
+  void check_whole_model() {
+    const Model& model = run_.model;
+    const Parallel& p = run_.parallel;
+    const int64_t length = run_.data.sequence_length;
+    if (length > model.max_positions && model.max_positions > 0)
+      error("data.sequence_length",
+            "sequences of " + number(length) + " tokens are longer than the model's " + number(model.max_positions) +
+                " positions",
+            "at most " + number(model.max_positions),
+            "shorten the sequences, or raise the positions to at least " + std::to_string(length));
+    if (p.context > 1) divides("data.sequence_length", "tokens", length, 2 * p.context, "parts (two a context rank)");
+    if (model.vocab_size > 0 && model.padded_vocab_size > 0 && model.padded_vocab_size < model.vocab_size)
+      error("model.padded_vocab_size",
+            "the embedding has " + number(model.padded_vocab_size) + " rows, the vocabulary " +
+                number(model.vocab_size) + " ids",
+            "at least " + number(model.vocab_size));
+    if (model.padded_vocab_size > 0)
+      divides("model.padded_vocab_size", "rows of the embedding", model.padded_vocab_size, p.tensor,
+              "tensor-parallel ranks");
+    const bool has_experts = std::any_of(model.layers.begin(), model.layers.end(),
+                                         [](const LayerSpec& layer) { return layer.moe.has_value(); });
+    if (p.expert > 1 && !has_experts && !model.layers.empty())
+      error("parallel.expert", "expert-parallel ranks, and no experts", "1");
+  }
+
+  const RunSpec& run_;
+  Diagnostics& out_;
+  std::set<std::string> told_;
+};
+
+}  // namespace
+
+std::string nearest_divisors(int64_t n, int64_t k) {
+  int64_t below = 0, above = 0;
+  for (int64_t d = std::min(k, n); d >= 1 && below == 0; --d)
+    if (n % d == 0) below = d;
+  for (int64_t d = k + 1; d <= n && above == 0; ++d)
+    if (n % d == 0) above = d;
+  return above == 0 ? std::to_string(below) : std::to_string(below) + " or " + std::to_string(above);
+}
+
+void check_architecture(const RunSpec& run, Diagnostics& out) {
+  ArchitectureChecker(run, out).check();
+}
+
+}  // namespace primus::spec
