@@ -39,11 +39,6 @@ void maxtext_data(Translation& t) {
   tokenizer.type = type;
   tokenizer.model = path;
   tokenizer.preset_name = path.empty() ? type : type + " " + path;
-  const config::Value* token = find_value(t.keys.module().params, "hf_access_token");
-  if (token != nullptr && token->is_string() && token->as_string() == "\"\"")
-    t.warning("hf_access_token",
-              "hf_access_token is the two characters \"\", not nothing: quotes inside ${...} are text",
-              "write ${HF_TOKEN:}");
   const std::string dataset = t.keys.text("dataset_type");
   if (dataset == "synthetic")
     synthetic_data(t);

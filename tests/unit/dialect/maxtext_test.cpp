@@ -107,17 +107,6 @@ TEST(MaxtextSettings, WhatTheModelNeedsAndTheEngineLacksIsOneErrorAtItsName) {
   EXPECT_THAT(error_keys(findings), ::testing::IsSupersetOf({"num_experts", "attention_type"}));
 }
 
-TEST(MaxtextSettings, SaysThatQuotesInsideAPlaceholderAreText) {
-  const auto run = describe(little("hf_access_token: '\"\"'\n"));
-  size_t warnings = 0;
-  for (const Diagnostic& finding : run.diagnostics()) {
-    if (finding.key != "hf_access_token" || finding.severity != Severity::Warning) continue;
-    EXPECT_EQ(finding.suggestion, "write ${HF_TOKEN:}");
-    ++warnings;
-  }
-  EXPECT_EQ(warnings, 1U);
-}
-
 TEST(MaxtextSettings, SaysWhichKeysTheBlockDoesNotRead) {
   const auto run = describe(little("use_qk_norm: true\nsliding_window_size: 9\n"));
   ASSERT_TRUE(run.ok()) << render(run.diagnostics());
