@@ -165,7 +165,6 @@ void logging(Translation& t, BridgeConfig& config) {
   log.interval_steps = config.integer("logger.log_interval");
   log.log_params_norm = config.flag("logger.log_params_norm");
   log.tensorboard = config.maybe_text("logger.tensorboard_dir").has_value();
-  log_levels(t);
 }
 
 }  // namespace

@@ -148,19 +148,8 @@ constexpr Parameter kRows[] = {
 constexpr std::string_view kMoe = "mixture of experts";
 
 constexpr Parameter kPrimus[] = {
-    no_effect("trainable", kBool, "false", "Whether a module is trained.", "the command decides which module is run"),
     no_effect("stage", kMaybeText, "null", "Kind of training: pretrain or sft.",
               "the recipe decides: its name says pretrain or finetune"),
-    honoured("sink_level", kMaybeText, "null", "Level of console and log file; null: the two keys below.",
-             "logging.console_level logging.file_level")
-        .in("TRACE|DEBUG|INFO|SUCCESS|WARNING|ERROR|CRITICAL")
-        .in_any_case(),
-    honoured("file_sink_level", kText, "DEBUG", "Level of the log files.", "logging.file_level")
-        .in("TRACE|DEBUG|INFO|SUCCESS|WARNING|ERROR|CRITICAL")
-        .in_any_case(),
-    honoured("stderr_sink_level", kText, "INFO", "Level of the console.", "logging.console_level")
-        .in("TRACE|DEBUG|INFO|SUCCESS|WARNING|ERROR|CRITICAL")
-        .in_any_case(),
     no_effect("enable_primus_turbo", kBool, "false", "AMD's kernel library.", kKernel),
     no_effect("use_turbo_attention", kBool, "false", "Attention kernel.", kKernel).requires_key("enable_primus_turbo"),
     no_effect("use_turbo_gemm", kBool, "false", "Product kernel.", kKernel).requires_key("enable_primus_turbo"),

@@ -3,6 +3,7 @@
 #include "primus/dialect/bridge.h"
 #include "primus/dialect/maxtext.h"
 #include "primus/dialect/megatron.h"
+#include "primus/dialect/module_keys.h"
 #include "primus/dialect/torchtitan.h"
 
 namespace primus::dialect {
@@ -20,6 +21,12 @@ constexpr Dialect kDialects[] = {
 
 std::span<const Dialect> all_dialects() {
   return kDialects;
+}
+
+std::vector<std::span<const Parameter>> table_parts(const Dialect& dialect) {
+  std::vector<std::span<const Parameter>> parts = dialect.rows();
+  parts.insert(parts.begin(), module_rows());
+  return parts;
 }
 
 const Dialect* find_dialect(std::string_view framework) {

@@ -13,11 +13,13 @@ struct Translation;
 
 struct Dialect {
   std::string_view framework;                         // as experiments write it
-  std::vector<std::span<const Parameter>> (*rows)();  // the parts of its table, in any order
+  std::vector<std::span<const Parameter>> (*rows)();  // its own keys, by topic
   void (*to_spec)(Translation&);  // fills the spec, all topics in the order in which they need each other
 };
 
 std::span<const Dialect> all_dialects();
+// The whole table by topic: the keys of every module, then the dialect's own.
+std::vector<std::span<const Parameter>> table_parts(const Dialect& dialect);
 const Dialect* find_dialect(std::string_view framework);  // null: no such dialect
 
 }  // namespace primus::dialect

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "primus/base/strings.h"
+#include "primus/dialect/dialects.h"
 #include "primus/dialect/export_forms.h"
 #include "primus/dialect/export_megatron_flags.h"
 #include "primus/dialect/megatron.h"
@@ -49,7 +50,7 @@ class MegatronExport {
   void run() {
     choose_program();
     derive();
-    for (const auto rows : megatron_rows())
+    for (const auto rows : table_parts(*find_dialect("megatron")))
       for (const Parameter& row : rows) parameter(row);
   }
 

@@ -77,15 +77,6 @@ void maxtext_run(Translation& t) {
   spec::Logging& log = t.run.logging;
   log.interval_steps = 1;
   log.tensorboard = t.keys.flag("enable_tensorboard");
-  const auto both = t.keys.maybe_text("sink_level");
-  const std::string console = t.keys.text("stderr_sink_level"), file = t.keys.text("file_sink_level");
-  const auto level = [&](const std::string& own) {
-    std::string word = both.value_or(own);
-    std::transform(word.begin(), word.end(), word.begin(), [](unsigned char ch) { return std::toupper(ch); });
-    return word;
-  };
-  log.console_level = level(console);
-  log.file_level = level(file);
   const config::Value* profiler = find_value(t.keys.module().params, "profiler");
   if (profiler != nullptr && profiler->is_string() && profiler->as_string() == "xplane" && t.options.for_training)
     t.out.push_back({Severity::Note,

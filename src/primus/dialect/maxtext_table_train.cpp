@@ -26,7 +26,6 @@ constexpr std::string_view kRematPolicies =
     "save_dot_with_context_except_mlp|save_dot_except_mlpwi|save_dot_except_mlp|save_qkv_proj|qkv_proj_offloaded|"
     "custom|"
     "minimal_offloaded|save_out_proj";
-constexpr std::string_view kLevels = "TRACE|DEBUG|INFO|SUCCESS|WARNING|ERROR|CRITICAL";
 
 constexpr Parameter kRows[] = {
     // --------------------------------------------------------------------------------------------- RunInfo
@@ -52,14 +51,6 @@ constexpr Parameter kRows[] = {
     // ---------------------------------------------------------------------------------------------- Primus
     honoured("override_model", kMaybeMap, "null",
              "Keys that win over model_name's; flat; only M_<KEY> variables come after them.", "model"),
-    honoured("sink_level", kMaybeText, "null", "Level of both log sinks.", "logging.console_level logging.file_level")
-        .in(kLevels)
-        .in_any_case(),
-    honoured("stderr_sink_level", kText, "INFO", "Level of the console.", "logging.console_level")
-        .in(kLevels)
-        .in_any_case(),
-    honoured("file_sink_level", kText, "DEBUG", "Level of log files.", "logging.file_level").in(kLevels).in_any_case(),
-    no_effect("trainable", kBool, "false", "A mark of Primus modules.", kUnread),
     no_effect("pure_nnx_decoder", kBool, "false", "Decoder written in another library.", kXla),
     // ---------------------------------------------------------------------------------------- TrainingLoop
     not_built("training_objective", kText, "causal_lm", "What is predicted.", "block diffusion")

@@ -144,7 +144,6 @@ void megatron_checkpoint(Translation& t) {
 void megatron_logging(Translation& t) {
   spec::Logging& log = t.run.logging;
   log.interval_steps = t.keys.integer("log_interval");
-  log_levels(t);
   log.tensorboard = !t.keys.flag("disable_tensorboard");
   log.log_params_norm = t.keys.flag("log_params_norm");
   log.log_num_zeros = t.keys.flag("log_num_zeros_in_grad");

@@ -52,7 +52,7 @@ constexpr Parameter kRows[] = {
     not_built("fim_data", kBool, "false", "Fill-in-the-middle samples.", kFim),
     no_effect("sample_rate", kFloat, "1.0", "Part of the samples used.", kOtherProgram),
     honoured("prepare_data", kMaybeMap, "null",
-             "Text from which missing data files are made before the run: input, valid_fraction, json_key, document, "
+             "Text to make missing data files from: input, valid_fraction, json_key, document, "
              "train_tokenizer_vocab_size.",
              "data.prepare")
         .of_ours(),

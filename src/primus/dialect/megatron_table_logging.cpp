@@ -10,22 +10,8 @@ constexpr std::string_view kTags = "every curve is always written when TensorBoa
 constexpr std::string_view kMlflow = "MLflow";
 constexpr std::string_view kWandb = "Weights & Biases";
 constexpr std::string_view kProfile = "profiling";
-constexpr std::string_view kLevels = "TRACE|DEBUG|INFO|SUCCESS|WARNING|ERROR|CRITICAL";
 
 constexpr Parameter kRows[] = {
-    // ------------------------------------------------------------------------------------------------ every module
-    no_effect("trainable", kBool, "false", "Whether a module is trained.",
-              "the module that the sub-command selects is trained whatever it says, as upstream does"),
-    honoured("sink_level", kMaybeText, "null", "Level of console and log file; null: the two keys below.",
-             "logging.console_level logging.file_level")
-        .in(kLevels)
-        .in_any_case(),
-    honoured("file_sink_level", kText, "DEBUG", "Level of the log files.", "logging.file_level")
-        .in(kLevels)
-        .in_any_case(),
-    honoured("stderr_sink_level", kText, "INFO", "Level of the console.", "logging.console_level")
-        .in(kLevels)
-        .in_any_case(),
     // ------------------------------------------------------------------------------------------------ console
     honoured("log_interval", kInt, "100", "Steps between console lines.", "logging.interval_steps")
         .at_least(1)

@@ -1,8 +1,5 @@
 #include "primus/dialect/megatron_words.h"
 
-#include <algorithm>
-#include <cctype>
-
 #include "primus/base/strings.h"
 
 namespace primus::dialect {
@@ -37,19 +34,6 @@ spec::DataBlend data_blend(Translation& t, const char* key, const std::vector<st
     blend.files.push_back({weight.value_or(1), words[i + 1]});
   }
   return blend;
-}
-
-void log_levels(Translation& t) {
-  const auto both = t.keys.maybe_text("sink_level");
-  // Both other keys are read even when sink_level replaces them.
-  const std::string console = t.keys.text("stderr_sink_level"), file = t.keys.text("file_sink_level");
-  const auto level = [&both](const std::string& own) {
-    std::string word = both.value_or(own);
-    std::transform(word.begin(), word.end(), word.begin(), [](unsigned char c) { return std::toupper(c); });
-    return word;
-  };
-  t.run.logging.console_level = level(console);
-  t.run.logging.file_level = level(file);
 }
 
 }  // namespace primus::dialect

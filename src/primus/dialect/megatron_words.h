@@ -15,7 +15,4 @@ spec::WsdDecay wsd_decay_style(const std::string& word);
 // [p1 p2 ...] or [w1 p1 w2 p2 ...]: an odd number of words or a first word that is no number means no weights.
 spec::DataBlend data_blend(Translation& t, const char* key, const std::vector<std::string>& words);
 
-// sink_level, stderr_sink_level, file_sink_level: names in any case; the first replaces both others.
-void log_levels(Translation& t);
-
 }  // namespace primus::dialect

@@ -18,7 +18,7 @@ std::vector<SortedTable> sorted_tables() {
   std::vector<SortedTable> tables;
   for (const Dialect& dialect : all_dialects()) {
     SortedTable& table = tables.emplace_back(SortedTable{dialect.framework, {}});
-    for (const auto part : dialect.rows()) table.rows.insert(table.rows.end(), part.begin(), part.end());
+    for (const auto part : table_parts(dialect)) table.rows.insert(table.rows.end(), part.begin(), part.end());
     std::sort(table.rows.begin(), table.rows.end(),
               [](const Parameter& a, const Parameter& b) { return a.name < b.name; });
   }

@@ -5,6 +5,7 @@
 #include "primus/base/strings.h"
 #include "primus/dialect/check_parameters.h"
 #include "primus/dialect/dialects.h"
+#include "primus/dialect/module_keys.h"
 #include "primus/dialect/translation.h"
 #include "primus/spec/engine_limits.h"
 #include "primus/spec/validate.h"
@@ -122,6 +123,7 @@ Result<spec::RunSpec> to_spec(const config::Experiment& experiment, std::string_
   // A key that does not fit was reported above and reads as its default here: say nothing twice about it.
   Diagnostics own;
   Translation translation{keys, run, own, options};
+  module_to_spec(translation);
   dialect->to_spec(translation);
   for (Diagnostic& finding : own) {
     const auto told = [&](const Diagnostic& d) { return d.severity == Severity::Error && d.key == finding.key; };
@@ -152,6 +154,7 @@ std::vector<std::string> keys_read(const config::Experiment& experiment, std::st
   Diagnostics ignored;
   const ToSpecOptions options;
   Translation translation{keys, run, ignored, options};
+  module_to_spec(translation);
   dialect->to_spec(translation);
   return {keys.taken().begin(), keys.taken().end()};
 }

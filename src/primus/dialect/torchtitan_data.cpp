@@ -106,16 +106,6 @@ void titan_logging(Translation& t) {
   spec::Logging& log = t.run.logging;
   log.interval_steps = t.keys.integer("metrics.log_freq");
   log.tensorboard = t.keys.flag("metrics.enable_tensorboard");
-  const auto both = t.keys.maybe_text("sink_level");
-  const auto level = [&](const char* key) {
-    std::string word = both.value_or(t.keys.text(key));
-    std::transform(word.begin(), word.end(), word.begin(), [](unsigned char c) { return std::toupper(c); });
-    return word;
-  };
-  (void)t.keys.text("stderr_sink_level");  // read even when sink_level replaces them
-  (void)t.keys.text("file_sink_level");
-  log.console_level = level("stderr_sink_level");
-  log.file_level = level("file_sink_level");
   // Upstream's default is the run's own folder here; any other name leads to a folder below it.
   const fs::path dump = fs::path(t.keys.text("job.dump_folder")).lexically_normal();
   const bool climbs = !dump.empty() && *dump.begin() == "..";

@@ -12,7 +12,6 @@ constexpr std::string_view kEstimate = "this estimate";
 constexpr std::string_view kFp8 = "tunes products in 8 bits, which model.converters asks for and train refuses for now";
 constexpr std::string_view kCompile = "the layers here are compiled already";
 constexpr std::string_view kOwnFolder = "every run has one layout of its folder";
-constexpr std::string_view kLevels = "TRACE|DEBUG|INFO|SUCCESS|WARNING|ERROR|CRITICAL";
 constexpr std::string_view kSave = "checkpoint.enable";
 
 constexpr Parameter kCheckpointRows[] = {
@@ -61,19 +60,6 @@ constexpr Parameter kCheckpointRows[] = {
 };
 
 constexpr Parameter kOtherRows[] = {
-    // ------------------------------------------------------------------------------------------------ every module
-    no_effect("trainable", kBool, "false", "Whether a module is trained.",
-              "the module that the sub-command selects is trained whatever it says, as upstream does"),
-    honoured("sink_level", kMaybeText, "null", "Level of console and log file; null: the two keys below.",
-             "logging.console_level logging.file_level")
-        .in(kLevels)
-        .in_any_case(),
-    honoured("file_sink_level", kText, "DEBUG", "Level of the log files.", "logging.file_level")
-        .in(kLevels)
-        .in_any_case(),
-    honoured("stderr_sink_level", kText, "INFO", "Level of the console.", "logging.console_level")
-        .in(kLevels)
-        .in_any_case(),
     // ------------------------------------------------------------------------------------------------ metrics
     honoured("metrics.log_freq", kInt, "10", "Steps between console lines.", "logging.interval_steps")
         .at_least(1)

@@ -36,10 +36,10 @@ constexpr Parameter kTrainRows[] = {
     honoured("training.dtype", kText, "float32", "Type in which weights and optimizer state are stored.",
              "precision.stored")
         .in("float32|bfloat16"),
-    honoured("training.mixed_precision_param", kText, "bfloat16",
-             "Type of weights and activations inside a step, as upstream has it with sharded weights (on one device it "
-             "uses autocast instead).",
-             "precision.compute")
+    honoured(
+        "training.mixed_precision_param", kText, "bfloat16",
+        "Type of weights and activations inside a step (upstream's sharded form; its one-device form is autocast).",
+        "precision.compute")
         .in("float32|bfloat16"),
     honoured("training.mixed_precision_reduce", kText, "float32", "Type in which gradients are summed over ranks.",
              "precision.grad_reduce")

@@ -1,15 +1,13 @@
-// The table of megatron_bridge and its recipes: complete, consistent, and true about what the translation reads.
+// The table of megatron_bridge is true about what the translation reads; its recipes name what exists.
 #include <gtest/gtest.h>
 #include <set>
 
 #include "experiment.h"
 
-#include "primus/base/fs.h"
 #include "primus/base/strings.h"
 #include "primus/dialect/bridge.h"
 #include "primus/dialect/parameter_table.h"
 #include "primus/dialect/to_spec.h"
-#include "primus/dialect/typed_value.h"
 
 namespace primus::dialect {
 namespace {
@@ -22,52 +20,6 @@ std::string recipe_keys(const BridgeRecipe& recipe) {
   return "recipe: " + std::string(recipe.module) + "\nflavor: " + std::string(recipe.flavor) + "\n";
 }
 
-TEST(BridgeTable, KnowsEveryKeyOfUpstreamsPresetsExperimentsAndSections) {
-  const auto text = read_text_file("tests/cases/dialect/bridge_keys.txt");
-  ASSERT_TRUE(text.ok());
-  size_t count = 0;
-  for (const std::string& key : split_whitespace(*text)) {
-    EXPECT_TRUE(find_parameter(kFramework, key) != nullptr || is_section(kFramework, key)) << key;
-    ++count;
-  }
-  EXPECT_GT(count, 270U);
-}
-
-TEST(BridgeTable, EveryRowSaysWhatAndWhy) {
-  std::set<std::string_view> names;
-  for (const Parameter& row : all_parameters(kFramework)) {
-    EXPECT_TRUE(names.insert(row.name).second) << row.name;
-    EXPECT_TRUE(row.doc.ends_with('.')) << row.name;
-    EXPECT_EQ(row.status == Status::Honoured, row.reason.empty()) << row.name;
-    if (row.status == Status::Honoured) {
-      EXPECT_FALSE(row.spec_field.empty()) << row.name;
-    }
-    EXPECT_TRUE(row.default_text != "null" || row.nullable) << row.name;
-    for (const std::string_view other : {row.only_with, row.needs})
-      EXPECT_TRUE(other.empty() || find_parameter(kFramework, other) != nullptr) << row.name << " -> " << other;
-  }
-  EXPECT_GT(names.size(), 500U);
-}
-
-TEST(BridgeTable, DefaultsFitTheirOwnKindChoicesAndRange) {
-  for (const Parameter& row : all_parameters(kFramework)) {
-    if (row.default_text == "null" || row.type == Type::Any) continue;
-    const bool fits = row.type == Type::Bool      ? row.default_text == "true" || row.default_text == "false"
-                      : row.type == Type::Int     ? parse_int(row.default_text).has_value()
-                      : row.type == Type::Float   ? parse_double(row.default_text).has_value()
-                      : row.type == Type::IntList ? row.default_text.starts_with('[')
-                                                  : true;
-    EXPECT_TRUE(fits) << row.name << ": " << row.default_text;
-    const TypedValue value = table_value(row, row.default_text);
-    const auto choices = table_words(row.choices);
-    if (row.type == Type::Text && !choices.empty()) {
-      EXPECT_THAT(choices, ::testing::Contains(std::get<std::string>(value.data))) << row.name;
-    }
-    for (const std::string& word : table_words(row.unbuilt_choices))
-      EXPECT_THAT(choices, ::testing::Contains(word)) << row.name;
-  }
-}
-
 TEST(BridgeTable, RowsWithAFieldAreExactlyTheKeysThatTheTranslationTakes) {
   std::set<std::string> with_field, taken;
   for (const Parameter& row : all_parameters(kFramework))
@@ -76,13 +28,6 @@ TEST(BridgeTable, RowsWithAFieldAreExactlyTheKeysThatTheTranslationTakes) {
   for (const BridgeRecipe& recipe : bridge_recipes())
     for (const std::string& key : keys_read(experiment(recipe_keys(recipe), "megatron_bridge"))) taken.insert(key);
   EXPECT_EQ(with_field, taken);
-}
-
-TEST(BridgeTable, DocumentsPageIsUpToDate) {
-  const auto page = read_text_file("docs/parameters/megatron_bridge.md");
-  ASSERT_TRUE(page.ok()) << "make it: primus-cli config parameters megatron_bridge";
-  EXPECT_TRUE(*page == parameters_page("megatron_bridge"))
-      << "make it again: primus-cli config parameters megatron_bridge > docs/parameters/megatron_bridge.md";
 }
 
 TEST(BridgeRecipes, NameArgumentsPathsAndModelsThatExist) {
@@ -107,8 +52,8 @@ TEST(BridgeRecipes, NameArgumentsPathsAndModelsThatExist) {
     for (const auto& arguments : {recipe.arguments, recipe.full, recipe.adapted, recipe.builder->arguments,
                                   recipe.builder->packed, recipe.builder->unpacked})
       check(arguments, false, who);
-    for (const auto& settings :
-         {recipe.settings, recipe.full_settings, recipe.adapted_settings, recipe.builder->settings})
+    for (const auto& settings : {recipe.settings, recipe.full_settings, recipe.adapted_settings,
+                                 recipe.builder->settings, recipe.builder->more_settings})
       check(settings, true, who);
     // What a recipe gives its builder, the builder must take.
     for_each_setting(recipe.arguments, [&](std::string_view name, std::string_view) {
