@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "support/hf_golden.h"
 #include "unit/cli/config_fixture.h"
 
 #include "primus/base/check.h"
@@ -17,23 +18,12 @@
 namespace primus::cli {
 namespace {
 
+using test::golden_cases;
+using test::golden_config;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
-
-const Json& golden_cases() {
-  static const Json cases =
-      value_or_throw(parse_json(value_or_throw(read_text_file("tests/golden/hf_config/configs.json")), "configs.json"));
-  return cases;
-}
-
-Json golden_config(const std::string& name) {
-  for (const Json& c : golden_cases())
-    if (c.at("name") == name) return c.at("config");
-  PRIMUS_CHECK(false, "no case " + name);
-  return {};
-}
 
 spec::Model published(const std::string& name) {
   return value_or_throw(hub::read_hf_config(golden_config(name), name)).model;

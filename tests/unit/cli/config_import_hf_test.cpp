@@ -7,6 +7,8 @@
 #include <sstream>
 #include <unistd.h>
 
+#include "support/hf_golden.h"
+
 #include "primus/base/check.h"
 #include "primus/base/error.h"
 #include "primus/base/json.h"
@@ -23,25 +25,14 @@
 namespace primus::cli {
 namespace {
 
+using test::golden_cases;
+using test::golden_config;
 using ::testing::HasSubstr;
 
-Json golden_cases() {
-  const auto text = read_text_file("tests/golden/hf_config/configs.json");
-  PRIMUS_CHECK(text.ok(), render(text.diagnostics()));
-  auto cases = parse_json(*text, "configs.json");
-  PRIMUS_CHECK(cases.ok(), render(cases.diagnostics()));
-  return *cases;
-}
-
 fs::path written_config(const std::string& name) {
-  for (const Json& c : golden_cases()) {
-    if (c.at("name") != name) continue;
-    const fs::path file = fs::temp_directory_path() / ("primus_import_hf_" + std::to_string(::getpid()) + ".json");
-    std::ofstream(file) << c.at("config").dump();
-    return file;
-  }
-  PRIMUS_CHECK(false, "no case " + name);
-  return {};
+  const fs::path file = fs::temp_directory_path() / ("primus_import_hf_" + std::to_string(::getpid()) + ".json");
+  std::ofstream(file) << golden_config(name).dump();
+  return file;
 }
 
 struct Ran {

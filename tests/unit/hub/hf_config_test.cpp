@@ -8,6 +8,7 @@
 #include <map>
 #include <set>
 
+#include "support/hf_golden.h"
 #include "temp_folder.h"
 
 #include "primus/base/check.h"
@@ -17,22 +18,9 @@
 namespace primus::hub {
 namespace {
 
+using test::golden_cases;
+using test::golden_config;
 using ::testing::HasSubstr;
-
-Json golden_cases() {
-  const auto text = read_text_file("tests/golden/hf_config/configs.json");
-  PRIMUS_CHECK(text.ok(), render(text.diagnostics()));
-  auto cases = parse_json(*text, "configs.json");
-  PRIMUS_CHECK(cases.ok(), render(cases.diagnostics()));
-  return *cases;
-}
-
-Json golden_config(const std::string& name) {
-  for (const Json& c : golden_cases())
-    if (c.at("name") == name) return c.at("config");
-  PRIMUS_CHECK(false, "no case " + name);
-  return {};
-}
 
 spec::Model model_of(const Json& config) {
   auto read = read_hf_config(config, "config.json");
