@@ -56,6 +56,10 @@ std::vector<Row> gemm_rows(const Setup& setup);
 std::vector<Row> attention_rows(const Setup& setup);
 std::vector<Row> cross_entropy_rows(const Setup& setup);
 
+// In this process, on layers and files (moe_rows.cpp).
+std::vector<Row> moe_rows(const Setup& setup);
+std::vector<Row> load_rows(const Setup& setup);
+
 // Whole programs, ours and the peers' (llama_rows.cpp, char_rows.cpp, tool_rows.cpp).
 std::vector<Row> llama_rows(const Setup& setup);
 std::vector<Row> small_recipe_rows(const Setup& setup);

@@ -13,6 +13,8 @@ std::span<const Group> groups() {
       {{"a"}, "matrix products through the door", &gemm_rows},
       {{"attention"}, "attention against torch", &attention_rows},
       {{"cross-entropy"}, "loss head: memory and time", &cross_entropy_rows},
+      {{"moe"}, "mixtures of experts against dense products and steps", &moe_rows},
+      {{"load"}, "weights from disk", &load_rows},
       {{"b", "f"}, "llama_124M, 1 x 1,024 tokens a step: speed (b) and memory (f)", &llama_rows},
       {{"c"}, "configuration", &config_rows},
       {{"d"}, "start of the programs", &start_rows},

@@ -62,6 +62,25 @@ Row attention_row(at::ScalarType dtype, int64_t t, int rounds) {
           .detail = fmt::format("{:.0f} against {:.0f} GFLOP/s", flops / seconds[0], flops / seconds[1])};
 }
 
+// Memory beyond inputs and results of a forward and a backward pass, against one head's whole matrix of scores.
+Row attention_memory_row(at::ScalarType dtype) {
+  constexpr int64_t kTokens = 4096, kHeads = 12, kDim = 64;
+  const at::Tensor q = noise({1, kTokens, kHeads, kDim}, dtype), dout = noise({1, kTokens, kHeads, kDim}, dtype);
+  const tensor::MemoryMeter meter;
+  const auto [out, lse] = kernels::attention_forward({}, q, q, q, {});
+  const kernels::AttentionGrads grads = kernels::attention_backward({}, dout, q, q, q, out, lse, {});
+  const auto extra = static_cast<double>(meter.peak_bytes() - meter.current_bytes());
+  const double scores = 4.0 * kHeads * kTokens * kTokens;
+  return {
+      .id = std::string("attention.memory.") + short_name(dtype),
+      .what = fmt::format("causal attention, extra memory, {}, {} tokens, 12 heads of 64", short_name(dtype), kTokens),
+      .against = "whole fp32 scores",
+      .ratio = extra / scores,
+      .target = 0.15,
+      .at_least = false,
+      .detail = fmt::format("{:.1f} of {:.1f} MB", 1e-6 * extra, 1e-6 * scores)};
+}
+
 struct LossHead {
   static constexpr int64_t kTokens = 1024, kVocab = 32000, kHidden = 768;
   at::Tensor x, w, labels, weights, main_grad;
@@ -100,7 +119,8 @@ std::vector<Row> gemm_rows(const Setup& setup) {
 
 std::vector<Row> attention_rows(const Setup&) {
   return {attention_row(at::kFloat, 1024, 10), attention_row(at::kBFloat16, 1024, 10),
-          attention_row(at::kFloat, 4096, 3), attention_row(at::kBFloat16, 4096, 3)};
+          attention_row(at::kFloat, 4096, 3),  attention_row(at::kBFloat16, 4096, 3),
+          attention_memory_row(at::kFloat),    attention_memory_row(at::kBFloat16)};
 }
 
 std::vector<Row> cross_entropy_rows(const Setup&) {

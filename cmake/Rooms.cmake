@@ -1,6 +1,7 @@
 # primus_room(NAME [LIBS ...]): the static library primus_<NAME> from src/primus/<NAME>/*.cpp, linked to the rooms that
 # Layers.cmake allows. primus_tests(KIND): one executable a folder tests/KIND/<room>, one ctest entry each, label KIND.
 include(${CMAKE_CURRENT_LIST_DIR}/Layers.cmake)
+include(${CMAKE_CURRENT_LIST_DIR}/Unity.cmake)
 
 # primus_prelude(TARGET HEADER LIBS...): the owner of a precompiled header. There is one for each set of flags: sources
 # without libtorch, their tests, sources with libtorch (Torch.cmake).
@@ -29,6 +30,11 @@ function(primus_room name)
     primus_use_torch(primus_${name})
   else()
     target_precompile_headers(primus_${name} REUSE_FROM primus_light_prelude)
+    primus_unity(primus_${name})
+    # Rooms that work for milliseconds at the start compile a quarter faster with -O1, which the precompiled header stands.
+    if(PRIMUS_OPTIMISE STREQUAL "-O2" AND name MATCHES "^(config|spec|dialect|launch|track|cli)$")
+      target_compile_options(primus_${name} PRIVATE -O1)
+    endif()
   endif()
 endfunction()
 
@@ -56,7 +62,9 @@ function(primus_tests kind)
       primus_use_torch(${target})
       target_link_libraries(${target} PRIVATE primus_mkl_switch)
     else()
+      target_compile_options(${target} PRIVATE -O0)  # half the time to compile; the rooms themselves are optimised
       target_precompile_headers(${target} REUSE_FROM primus_test_prelude)
+      primus_unity(${target})
     endif()
     add_dependencies(tests_${kind} ${target})
     add_test(NAME ${kind}.${room} COMMAND ${target} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})

@@ -44,6 +44,12 @@ Diagnostic mismatch(const fs::path& place, const std::string& name, std::string 
   return finding;
 }
 
+// The same numbers in the same or in more bits.
+bool can_fill(hub::Dtype stored, hub::Dtype wanted) {
+  const bool is_half = stored == hub::Dtype::BF16 || stored == hub::Dtype::F16;
+  return stored == wanted || (is_half && wanted == hub::Dtype::F32);
+}
+
 // Compares every destination with the manifest before a byte is read.
 Diagnostics compare(const hub::FoundCheckpoint& checkpoint, const std::vector<NamedShard>& destinations) {
   Diagnostics findings;
@@ -58,7 +64,7 @@ Diagnostics compare(const hub::FoundCheckpoint& checkpoint, const std::vector<Na
       Diagnostic finding = mismatch(checkpoint.path, wanted.name, "the checkpoint lacks this tensor", "", what);
       if (findings.size() < 8) finding.suggestion = did_you_mean(wanted.name, names);
       findings.push_back(std::move(finding));
-    } else if (tensor->dtype != dtype_of(wanted.data) || tensor->shape != wanted.global_shape) {
+    } else if (!can_fill(tensor->dtype, dtype_of(wanted.data)) || tensor->shape != wanted.global_shape) {
       findings.push_back(mismatch(checkpoint.path, wanted.name, "the tensor in the checkpoint is another one",
                                   fmt::format("{} {}", to_string(tensor->dtype), hub::format_shape(tensor->shape)),
                                   what));
@@ -101,8 +107,24 @@ Result<std::vector<Source>> plan(const hub::FoundCheckpoint& checkpoint, hub::Ch
   return sources;
 }
 
+void copy_widened(const Source& source, const Copy& copy) {
+  const auto type = source.tensor->dtype == hub::Dtype::BF16 ? at::kBFloat16 : at::kHalf;
+  at::Tensor from = at::from_blob(const_cast<std::byte*>(source.bytes.data()), source.shard->box.size, type);
+  at::Tensor to = copy.destination->data;
+  for (int64_t d = 0; d < to.dim(); ++d) {
+    const auto i = static_cast<size_t>(d);
+    from = from.narrow(d, copy.part.offset[i] - source.shard->box.offset[i], copy.part.size[i]);
+    to = to.narrow(d, copy.part.offset[i] - copy.box.offset[i], copy.part.size[i]);
+  }
+  to.copy_(from);
+}
+
 void copy(const Source& source) {
   for (const Copy& copy : source.copies) {
+    if (source.tensor->dtype != dtype_of(copy.destination->data)) {
+      copy_widened(source, copy);
+      continue;
+    }
     copy_box(copy.part, source.shard->box, source.bytes.data(), copy.box,
              static_cast<std::byte*>(copy.destination->data.data_ptr()), copy.destination->data.element_size());
   }

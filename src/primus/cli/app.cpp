@@ -33,7 +33,7 @@ std::vector<std::string> command_names() {
   return names;
 }
 
-void print_help(std::ostream& out) {
+void print_main_help(std::ostream& out) {
   out << kUsage << "\ncommands:\n";
   for (const Command& command : command_table()) out << fmt::format("  {:<11} {}\n", command.name, command.summary);
   out << kExitCodes;
@@ -112,7 +112,7 @@ bool read_global_options(Words& words, const Context& context) {
   while (!words.empty() && words.peek().starts_with("-")) {
     const std::string word = words.take();
     if (word == "--help" || word == "-h") {
-      print_help(*context.out);
+      print_main_help(*context.out);
       return true;
     }
     if (word == "--version") {
@@ -134,7 +134,7 @@ const std::vector<Command>& command_table() {
   static const std::vector<Command> table = {
       {"train", "train a model from an experiment file", run_train},
       {"config", "show, explain, check and compare experiments without running them", run_config},
-      {"model", "count the parameters of a model", run_model},
+      {"model", "parameters, logits, gradients or text of a model", run_model},
       {"data", "prepare and look into training data", run_data},
       {"tokenizer", "train a tokenizer, encode and decode text", run_tokenizer},
       {"checkpoint", "list and verify checkpoints", run_checkpoint},
@@ -149,7 +149,7 @@ const std::vector<Command>& command_table() {
 ExitCode run_app(Context context, const std::vector<std::string>& arguments) {
   Words words(arguments);
   if (words.empty()) {
-    print_help(*context.out);
+    print_main_help(*context.out);
     return ExitCode::Ok;
   }
   if (read_global_options(words, context)) return ExitCode::Ok;
@@ -157,7 +157,7 @@ ExitCode run_app(Context context, const std::vector<std::string>& arguments) {
   if (words.empty()) throw bad_argument("no command is given", "primus-cli --help lists them");
   const std::string name = words.take();
   if (name == "--help" || name == "-h" || name == "help") {
-    print_help(*context.out);
+    print_main_help(*context.out);
     return ExitCode::Ok;
   }
   context.arguments = words.rest();

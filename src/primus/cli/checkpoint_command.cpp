@@ -1,7 +1,8 @@
-// checkpoint list | verify: what a run has saved, and whether it is whole.
+// checkpoint: what a run has saved and whether it is whole; import-hf and export-hf have files of their own.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <fmt/format.h>
+#include <optional>
 #include <ostream>
 
 #include "primus/base/check.h"
@@ -9,9 +10,11 @@
 #include "primus/base/json.h"
 #include "primus/base/progress.h"
 #include "primus/base/strings.h"
+#include "primus/cli/checkpoint_actions.h"
 #include "primus/cli/options.h"
 #include "primus/hub/checkpoint_folder.h"
 #include "primus/hub/checkpoint_reader.h"
+#include "primus/hub/hf_folder_check.h"
 
 namespace primus::cli {
 
@@ -101,7 +104,7 @@ std::vector<Target> targets_of(const std::string& run, const std::string& path) 
   std::error_code code;
   if (run.empty() == path.empty()) throw bad_path("command line", "nothing to verify", "either --run DIR or PATH");
   if (!path.empty() && !fs::is_directory(path, code))
-    throw bad_path(path, "no such folder", "the folder of a checkpoint");
+    throw bad_path(path, "no such folder", "the folder of a checkpoint, or a Hugging Face folder");
   const std::string name = (fs::path(path) / "").parent_path().filename().string();  // also behind a closing slash
   if (name.starts_with("step_")) return {{path, ""}};
   if (!path.empty() && fs::exists(fs::path(path) / hub::kManifestName, code)) return {{path, ""}};
@@ -141,6 +144,44 @@ ExitCode verify_checkpoints(Context& context, const std::string& run, const std:
   return all_ok ? ExitCode::Ok : ExitCode::CheckFailed;
 }
 
+ExitCode verify_hf_folder(Context& context, const std::string& path, bool values, bool as_json) {
+  std::optional<Progress> progress;
+  const hub::HfFolderCheck check = hub::check_hf_folder(path, values, [&](uint64_t done, uint64_t total) {
+    if (!progress) progress.emplace("verifying " + path, static_cast<int64_t>(total));
+    progress->update(static_cast<int64_t>(done));
+  });
+  progress.reset();
+  if (as_json) {
+    Json problems = Json::array();
+    for (const Diagnostic& finding : check.findings) problems.push_back(render(finding));
+    *context.out << dump_json({{"ok", check.ok()},
+                               {"path", path},
+                               {"family", check.family},
+                               {"loaded", check.report.loaded.size()},
+                               {"unexpected", check.report.unexpected},
+                               {"ignored", check.report.ignored},
+                               {"values", values},
+                               {"problems", std::move(problems)}},
+                              2)
+                 << "\n";
+  } else {
+    *context.out << fmt::format("{}: {}\n", path, check.ok() ? "ok" : "NOT OK");
+    if (!check.report.loaded.empty())
+      *context.out << fmt::format("{}: {}{}\n", check.family, check.report.summary(),
+                                  values ? "" : "; --values also looks for NaN and infinities");
+    if (!check.findings.empty()) *context.err << render(check.findings, context.colour) << "\n";
+  }
+  return check.ok() ? ExitCode::Ok : ExitCode::CheckFailed;
+}
+
+// A checkpoint of ours has a manifest, or the name of one.
+bool is_foreign(const std::string& path) {
+  std::error_code code;
+  const std::string name = (fs::path(path) / "").parent_path().filename().string();
+  return !path.empty() && !name.starts_with("step_") && !fs::exists(fs::path(path) / hub::kManifestName, code) &&
+         hub::is_hf_folder(path);
+}
+
 constexpr const char* kListSummary = "one line a checkpoint: step, when, size, complete, layout";
 constexpr const char* kVerifySummary = "read every byte; exit code 4 when something is wrong";
 
@@ -148,6 +189,7 @@ struct Options {
   std::string run;
   std::string path;
   std::string format = "text";
+  bool values = false;
 };
 
 // False: --help was answered.
@@ -170,14 +212,21 @@ ExitCode run_checkpoint(Context& context) {
   if (action == "verify") {
     CLI::App app(kVerifySummary, "checkpoint verify");
     app.add_option("--run", options.run, "run folder: all its checkpoints");
-    app.add_option("path", options.path, "one checkpoint's folder, or a run folder");
+    app.add_option("path", options.path, "one checkpoint's folder, a run folder, or a Hugging Face folder");
+    app.add_flag("--values", options.values, "of a Hugging Face folder: look for NaN and infinities too");
     if (!parse(app, options, context)) return ExitCode::Ok;
+    if (options.run.empty() && is_foreign(options.path))
+      return verify_hf_folder(context, options.path, options.values, options.format == "json");
     return verify_checkpoints(context, options.run, options.path, options.format == "json");
   }
-  CLI::App app("what a run has saved, and whether it is whole", "checkpoint");
+  if (action == "import-hf") return run_checkpoint_import_hf(context);
+  if (action == "export-hf") return run_checkpoint_export_hf(context);
+  CLI::App app("what a run has saved, and whether it is whole; Hugging Face folders in and out", "checkpoint");
   app.require_subcommand(1);
   app.add_subcommand("list", kListSummary);
   app.add_subcommand("verify", kVerifySummary);
+  app.add_subcommand("import-hf", kImportHfSummary);
+  app.add_subcommand("export-hf", kExportHfSummary);
   if (parse_options(app, context)) PRIMUS_CHECK(false, "a known action was not dispatched");
   return ExitCode::Ok;
 }

@@ -43,7 +43,7 @@ const std::vector<ConfigCommand>& config_commands() {
 
 namespace {
 
-void print_help(std::ostream& out) {
+void print_config_help(std::ostream& out) {
   out << "usage: config <command> ... [--presets DIR] [--format json]\n\n";
   for (const ConfigCommand& one : config_commands())
     out << fmt::format("  config {} {}\n      {}\n", one.name, one.usage, one.summary);
@@ -55,7 +55,7 @@ void print_help(std::ostream& out) {
 
 ExitCode run_config(Context& context) {
   if (context.arguments.empty() || context.arguments[0] == "--help" || context.arguments[0] == "-h") {
-    print_help(*context.out);
+    print_config_help(*context.out);
     return ExitCode::Ok;
   }
   const std::string name = context.arguments[0];

@@ -53,10 +53,10 @@ Side side_of(const std::string& word, const std::string& presets, const std::str
 // ---- topics of keys
 
 // In the order in which a reader asks.
-constexpr std::array kTopics = {"model",     "tokenizer",    "data",       "batch",         "exit",
-                                "lr",        "weight_decay", "optimizer",  "loss",          "precision",
-                                "recompute", "parallel",     "checkpoint", "evaluation",    "logging",
-                                "finetune",  "seed",         "other keys", "not built yet", "no effect here"};
+constexpr std::array kSectionTopics = {"model",     "tokenizer",    "data",       "batch",         "exit",
+                                       "lr",        "weight_decay", "optimizer",  "loss",          "precision",
+                                       "recompute", "parallel",     "checkpoint", "evaluation",    "logging",
+                                       "finetune",  "seed",         "other keys", "not built yet", "no effect here"};
 
 std::string topic_of(std::string_view framework, std::string key) {
   const dialect::Parameter* row = dialect::find_parameter(framework, key);
@@ -68,11 +68,11 @@ std::string topic_of(std::string_view framework, std::string key) {
   if (row->spec_field.empty()) return row->status == dialect::Status::NotBuilt ? "not built yet" : "no effect here";
   const std::string section(row->spec_field.substr(0, row->spec_field.find_first_of(". ")));
   // Tables name parts of a layer by themselves: "attention.num_heads", "rope.base".
-  return std::find(kTopics.begin(), kTopics.end(), section) != kTopics.end() ? section : "model";
+  return std::find(kSectionTopics.begin(), kSectionTopics.end(), section) != kSectionTopics.end() ? section : "model";
 }
 
 size_t rank_of(const std::string& topic) {
-  return static_cast<size_t>(std::find(kTopics.begin(), kTopics.end(), topic) - kTopics.begin());
+  return static_cast<size_t>(std::find(kSectionTopics.begin(), kSectionTopics.end(), topic) - kSectionTopics.begin());
 }
 
 // The group that a difference belongs to, and the key inside it.

@@ -144,7 +144,7 @@ Json table_json(const ListTable& table) {
   return list;
 }
 
-constexpr std::array kTopics = {"models", "examples", "modules", "flavors", "keys"};
+constexpr std::array kListTopics = {"models", "examples", "modules", "flavors", "keys"};
 
 ListTable table_of(const std::string& topic, const fs::path& root, const std::vector<std::string>& frameworks,
                    const Context& context) {
@@ -154,7 +154,7 @@ ListTable table_of(const std::string& topic, const fs::path& root, const std::ve
   if (topic == "modules") return modules_table(root, frameworks);
   if (topic == "flavors") return flavors_table(frameworks);
   if (topic == "keys") return keys_table(frameworks);
-  const std::vector<std::string> topics(kTopics.begin(), kTopics.end());
+  const std::vector<std::string> topics(kListTopics.begin(), kListTopics.end());
   const std::string near = did_you_mean(topic, topics);
   throw bad_words(fmt::format("nothing to list is called '{}'", printable_ascii(topic)),
                   near.empty() ? "there are: " + join(topics, ", ") : near);

@@ -322,7 +322,7 @@ ExitCode run_build_index(const std::vector<std::string>& arguments, Context& con
   return ExitCode::Ok;
 }
 
-constexpr const char* kHelp =
+constexpr const char* kDataHelp =
     "usage: primus-cli data <prepare|inspect|build-index> [options]\n"
     "  prepare      make training data from text or JSON lines\n"
     "  inspect      print samples of an experiment's data in training order\n"
@@ -334,7 +334,7 @@ constexpr const char* kHelp =
 ExitCode run_data(Context& context) {
   const std::string action = context.arguments.empty() ? "--help" : context.arguments[0];
   if (action == "--help" || action == "-h") {
-    *context.out << kHelp;
+    *context.out << kDataHelp;
     return ExitCode::Ok;
   }
   const std::vector<std::string> rest(context.arguments.begin() + 1, context.arguments.end());

@@ -290,7 +290,7 @@ ExitCode train(Context& context, const std::vector<std::string>& arguments) {
   return ExitCode::Ok;
 }
 
-constexpr const char* kHelp =
+constexpr const char* kTokenizerHelp =
     "primus tokenizer <train|encode|decode|info> [options]\n"
     "  train   make a byte-level BPE vocabulary (or a character list) from text files\n"
     "  encode  text to token ids\n"
@@ -303,7 +303,7 @@ constexpr const char* kHelp =
 ExitCode run_tokenizer(Context& context) {
   const std::string action = context.arguments.empty() ? "--help" : context.arguments[0];
   if (action == "--help" || action == "-h") {
-    *context.out << kHelp;
+    *context.out << kTokenizerHelp;
     return ExitCode::Ok;
   }
   const std::vector<std::string> rest(context.arguments.begin() + 1, context.arguments.end());

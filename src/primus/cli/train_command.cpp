@@ -11,6 +11,7 @@
 #include "primus/cli/app.h"
 #include "primus/cli/claim_run.h"
 #include "primus/cli/resolve_run.h"
+#include "primus/cli/train_hf.h"
 #include "primus/cli/train_request.h"
 #include "primus/cli/train_upstream.h"
 #include "primus/config/secret.h"
@@ -82,6 +83,7 @@ Plan make_plan(const TrainRequest& request, Context& context) {
 
   const Diagnostics& findings = plan.resolved.findings;
   if (!findings.empty()) *context.err << render(findings, context.colour) << "\n";
+  check_hugging_face(request, plan.resolved, context);
   if (request.proxy) *context.err << "proxy:\n" << dialect::render_proxy(plan.resolved.proxy_changes) << "\n";
   return plan;
 }

@@ -5,13 +5,14 @@
 #include <ostream>
 
 #include "primus/base/error.h"
+#include "primus/base/fs.h"
 #include "primus/base/strings.h"
 #include "primus/cli/options.h"
 
 namespace primus::cli {
 namespace {
 
-constexpr const char* kSummary =
+constexpr const char* kTrainSummary =
     "train pretrain: trains the model of an experiment on this machine, or on the nodes that NNODES, NODE_RANK, "
     "MASTER_ADDR\n"
     "and MASTER_PORT describe. Words behind the options change keys of the experiment: --lr 3e-5, --lr=3e-5, lr=3e-5, "
@@ -53,6 +54,11 @@ void check_engine(const TrainRequest& request) {
     error.suggestion = "--engine upstream starts the experiment's own trainer";
     throw InputError(error);
   }
+  if (upstream && !request.init_from.empty()) {
+    Diagnostic error = error_at({.file = "command line"}, "--init-from is read by the native engine only");
+    error.suggestion = "leave it out, or give the key with which the experiment's own trainer loads weights";
+    throw InputError(error);
+  }
   if (!upstream && !request.backend_path.empty()) {
     Diagnostic error = error_at({.file = "command line"}, "--backend_path is read with --engine upstream only");
     error.suggestion = "add --engine upstream, or leave it out";
@@ -67,13 +73,15 @@ std::optional<TrainRequest> read_train_request(Context& context) {
   const bool help = !arguments.empty() && (arguments.front() == "--help" || arguments.front() == "-h");
   TrainRequest request;
   if (!help) check_stage_word(arguments);
-  CLI::App app(kSummary, "primus-cli train pretrain");
+  CLI::App app(kTrainSummary, "primus-cli train pretrain");
   app.allow_extras();
   app.add_option("--config", request.config, "the experiment file")->required();
   app.add_option("--nproc", request.nproc, "ranks on this node; default: the smallest number that fits the layout")
       ->check(CLI::Range(1, 4096));
   app.add_option("--resume", request.resume, "auto, never or must; default: what the experiment says")
       ->check(CLI::IsMember({"auto", "never", "must"}));
+  app.add_option("--init-from", request.init_from,
+                 "start from the weights of this Hugging Face folder (the key init_from)");
   app.add_flag("--overwrite", request.overwrite, "move what another experiment left in the run folder aside");
   app.add_flag("--proxy", request.proxy, "shrink the experiment so that it runs here in about a minute");
   app.add_flag("--allow-precision-fallback", request.allow_precision_fallback,
@@ -91,6 +99,9 @@ std::optional<TrainRequest> read_train_request(Context& context) {
   if (!parse_options(app, arguments, context)) return std::nullopt;
   check_engine(request);
   request.overrides = app.remaining();
+  // Absolute, so that what the run folder records is the same folder from everywhere.
+  if (!request.init_from.empty())
+    request.overrides.push_back("--init_from=" + fs::absolute(request.init_from).lexically_normal().string());
   request.for_ranks = without_launcher_options(arguments);
   return request;
 }

@@ -13,6 +13,7 @@ struct TrainRequest {
   std::string config;             // --config F
   std::optional<int> nproc;       // --nproc N
   std::string resume;             // --resume auto|never|must; empty: the experiment decides
+  std::string init_from;          // --init-from DIR; also the last of the overrides, absolute
   std::string presets;            // --presets DIR; empty: the built-in ones
   std::string format = "text";    // of --dry-run
   std::string engine = "native";  // --engine native|upstream

@@ -69,7 +69,7 @@ config::Experiment load(const TrainRequest& request, Context& context) {
   return experiment;
 }
 
-UpstreamPlan make_plan(const TrainRequest& request, Context& context) {
+UpstreamPlan make_upstream_plan(const TrainRequest& request, Context& context) {
   UpstreamPlan plan;
   plan.experiment = load(request, context);
   plan.run_folder = plan.experiment.meta.folder();
@@ -115,7 +115,7 @@ launch::RankCommand command_of(const UpstreamPlan& plan, const dialect::LaunchFo
   return command;
 }
 
-void print_dry_run(const TrainRequest& request, const UpstreamPlan& plan, const Context& context) {
+void print_upstream_dry_run(const TrainRequest& request, const UpstreamPlan& plan, const Context& context) {
   const launch::RankCommand command = command_of(plan, plan.shown, context);
   const std::vector<std::string> arguments = config::mask_arguments(command.arguments);
   std::ostream& out = *context.out;
@@ -161,9 +161,9 @@ void write_files(const UpstreamPlan& plan) {
 }  // namespace
 
 ExitCode train_upstream(const TrainRequest& request, Context& context) {
-  UpstreamPlan plan = make_plan(request, context);
+  UpstreamPlan plan = make_upstream_plan(request, context);
   if (request.dry_run) {
-    print_dry_run(request, plan, context);
+    print_upstream_dry_run(request, plan, context);
     return ExitCode::Ok;
   }
   std::optional<launch::PortReservation> port;

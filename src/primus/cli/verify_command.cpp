@@ -17,7 +17,7 @@
 namespace primus::cli {
 namespace {
 
-constexpr const char* kSummary =
+constexpr const char* kVerifySummary =
     "verify: the staged test of a new model: resolution, tokenizer, a few steps on made-up data, one device, the "
     "experiment's\n"
     "parallel layout; runs are shrunk as --proxy does. Ends at the first stage that fails, with exit code 4.\n"
@@ -97,7 +97,7 @@ Json to_json(const std::vector<StageResult>& stages, bool passed) {
 ExitCode run_verify(Context& context) {
   std::string config, presets, format = "text";
   bool fallback = false;
-  CLI::App app(kSummary, "primus-cli verify");
+  CLI::App app(kVerifySummary, "primus-cli verify");
   app.allow_extras();
   app.add_option("--config", config, "the experiment file")->required();
   app.add_option("--presets", presets, "use DIR's primus/configs and examples");

@@ -22,11 +22,11 @@ bool is_masked(const Value& value) {
   return value.is_string() && value.as_string() == kMask;
 }
 
-bool means_the_same(const Value& a, const Value& b) {
+bool reads_the_same(const Value& a, const Value& b) {
   if (a.same_data(b)) return true;
   if ((a.origin().is_secret && is_masked(b)) || (b.origin().is_secret && is_masked(a))) return true;
   if (a.is_list() && b.is_list() && a.as_list().size() == b.as_list().size()) {
-    return std::equal(a.as_list().begin(), a.as_list().end(), b.as_list().begin(), means_the_same);
+    return std::equal(a.as_list().begin(), a.as_list().end(), b.as_list().begin(), reads_the_same);
   }
   const auto left = numeric_reading(a), right = numeric_reading(b);
   return left && right && *left == *right;
@@ -43,7 +43,7 @@ void compare_values(const Value* before, const Value* after, const std::string& 
     }
     return;
   }
-  if (before != nullptr && after != nullptr && means_the_same(*before, *after)) return;
+  if (before != nullptr && after != nullptr && reads_the_same(*before, *after)) return;
   out.push_back({key, before, after});
 }
 

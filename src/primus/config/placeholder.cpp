@@ -6,14 +6,12 @@
 #include <fmt/format.h>
 
 #include "primus/base/strings.h"
+#include "primus/config/digit.h"
 #include "primus/config/secret.h"
 
 namespace primus::config {
 namespace {
 
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
 bool is_word(char c) {
   return is_digit(c) || c == '_' || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }

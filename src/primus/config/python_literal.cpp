@@ -4,13 +4,10 @@
 #include <string>
 
 #include "primus/base/strings.h"
+#include "primus/config/digit.h"
 
 namespace primus::config {
 namespace {
-
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
 
 // Removes underscores that stand between two digits; nothing when one stands elsewhere.
 std::optional<std::string> without_underscores(std::string_view text) {

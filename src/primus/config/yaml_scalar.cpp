@@ -7,14 +7,11 @@
 #include <string>
 
 #include "primus/base/strings.h"
+#include "primus/config/digit.h"
 
 // The patterns are those of the YAML 1.1 type repository as PyYAML 6.0 spells them (resolver.py), tried in its order.
 namespace primus::config {
 namespace {
-
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
 
 // Takes characters from the front of `text` while `accept` holds; the number taken.
 template <class Accept>

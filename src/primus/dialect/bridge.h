@@ -7,6 +7,8 @@
 
 namespace primus::dialect {
 
+inline constexpr std::string_view kBridgeFramework = "megatron_bridge";
+
 // An architecture that a recipe names: its Hugging Face id, or the name of upstream's provider.
 struct BridgeModel {
   std::string_view name;    // "Qwen/Qwen3-8B"

@@ -7,10 +7,8 @@ namespace primus::dialect {
 
 namespace {
 
-constexpr std::string_view kFramework = "megatron_bridge";
-
 const Parameter& row_of(std::string_view key) {
-  const Parameter* row = find_parameter(kFramework, key);
+  const Parameter* row = find_parameter(kBridgeFramework, key);
   PRIMUS_CHECK(row != nullptr, "a recipe sets what the table has not: " + std::string(key));
   return *row;
 }

@@ -10,7 +10,6 @@ namespace primus::dialect {
 
 namespace {
 
-constexpr std::string_view kFramework = "megatron_bridge";
 constexpr std::array<std::string_view, 12> kSections = {"rng",  "rerun_state_machine", "train",   "model",  "optimizer",
                                                         "ddp",  "scheduler",           "dataset", "logger", "tokenizer",
                                                         "dist", "checkpoint"};
@@ -78,7 +77,7 @@ class Merger {
 
  private:
   void field(const std::string& path, const config::Value& value) {
-    const Parameter* row = find_parameter(kFramework, path);
+    const Parameter* row = find_parameter(kBridgeFramework, path);
     if (row == nullptr) return unknown(path, value);
     if (row->spec_field.empty() || value.is_null()) return;  // what has no effect is told by the table
     const bool finetunes = config_.recipe->builder->finetunes;
@@ -105,7 +104,7 @@ class Merger {
   void unknown(const std::string& path, const config::Value& value) {
     Diagnostic finding = error_at(value.origin().key_place(), "unknown key '" + path + "' of megatron_bridge");
     finding.key = path;
-    finding.suggestion = suggest_parameter(kFramework, path);
+    finding.suggestion = suggest_parameter(kBridgeFramework, path);
     t_.out.push_back(std::move(finding));
   }
 
@@ -151,7 +150,7 @@ void report_dropped_arguments(Translation& t, const BridgeConfig& config) {
     const std::string_view name = entry.key;
     if (contains(kTakenLater, name) || entry.value.is_null()) continue;
     if (!all_argument_names().contains(name) || config.argument(name) != nullptr) continue;
-    const Parameter* row = find_parameter(kFramework, name);
+    const Parameter* row = find_parameter(kBridgeFramework, name);
     Diagnostics ignored;
     NumericText also_ignored;
     const auto given = row == nullptr ? std::nullopt : read_typed(*row, entry.value, ignored, also_ignored);

@@ -9,7 +9,6 @@ namespace primus::dialect {
 
 namespace {
 
-constexpr std::string_view kFramework = "megatron_bridge";
 constexpr int64_t kNullTokenizerIds = 32000;
 
 // ---------------------------------------------------------------- which recipe
@@ -117,7 +116,7 @@ bool may_be_null(std::string_view name, std::string_view default_text) {
 void read_user_arguments(Translation& t, BridgeConfig& config) {
   const config::Value& params = t.keys.module().params;
   for_each_setting(config.recipe->builder->arguments, [&](std::string_view name, std::string_view default_text) {
-    const Parameter* row = find_parameter(kFramework, name);
+    const Parameter* row = find_parameter(kBridgeFramework, name);
     if (!row->spec_field.empty()) (void)t.keys.map(name);  // remembered as taken
     const config::Value* value = params.find(name);
     if (value == nullptr) return;

@@ -1,16 +1,15 @@
 // Table data: the flat keys, which the recipe takes as keyword arguments. Null: the recipe's own value.
 #include "primus/dialect/bridge.h"
+#include "primus/dialect/bridge_reasons.h"
 
 namespace primus::dialect {
 
 namespace {
 
-constexpr std::string_view kSft = "supervised fine-tuning";
-constexpr std::string_view kPp = "pipeline parallelism";
 constexpr std::string_view kFolder = "the run folder of this program is used: workspace/work_group/user_name/exp_name";
 constexpr std::string_view kWandb = "Weights & Biases";
 
-constexpr Parameter kRows[] = {
+constexpr Parameter kArgumentsRows[] = {
     // ------------------------------------------------------------------------------------------------ which recipe
     honoured("recipe", kMaybeText, "null", "Module of the recipe: qwen.qwen3.", "model.layers"),
     honoured("flavor", kMaybeText, "null", "Function of that module: qwen3_8b_finetune_config.", "model.layers"),
@@ -145,8 +144,6 @@ constexpr Parameter kRows[] = {
     not_built("wandb_exp_name", kMaybeText, "null", "Run name.", kWandb).under("wandb_project"),
 };
 
-constexpr std::string_view kMoe = "mixture of experts";
-
 constexpr Parameter kPrimus[] = {
     no_effect("stage", kMaybeText, "null", "Kind of training: pretrain or sft.",
               "the recipe decides: its name says pretrain or finetune"),
@@ -165,13 +162,14 @@ constexpr Parameter kPrimus[] = {
     no_effect("turbo_sync_free_moe_stage", kInt, "0", "How far an MoE layer avoids synchronising.", kComm),
     not_built("use_turbo_fused_act_with_probs", kBool, "false", "Activation and scores in one kernel.", kMoe)
         .requires_key("enable_primus_turbo"),
-    not_built("moe_use_fused_router_with_aux_score", kBool, "false", "Choice and balancing score in one kernel.", kMoe),
+    no_effect("moe_use_fused_router_with_aux_score", kBool, "false", "Choice and balancing score in one kernel.",
+              kKernel),
 };
 
 }  // namespace
 
 std::span<const Parameter> bridge_argument_rows() {
-  return kRows;
+  return kArgumentsRows;
 }
 
 std::span<const Parameter> bridge_primus_rows() {

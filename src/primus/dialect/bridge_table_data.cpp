@@ -1,13 +1,11 @@
 // Table data: the sections dataset, tokenizer, checkpoint, logger, profiling.
 #include "primus/dialect/bridge.h"
+#include "primus/dialect/bridge_reasons.h"
 
 namespace primus::dialect {
 
 namespace {
 
-constexpr std::string_view kNull =
-    "null in every recipe, and Primus skips a value for a field that is null, so that upstream never sees it";
-constexpr std::string_view kSft = "supervised fine-tuning";
 constexpr std::string_view kTokenizer = "this program's tokenizers need no such help";
 constexpr std::string_view kLoader = "data are read in the process itself";
 constexpr std::string_view kFormat = "checkpoints of this program have one format";

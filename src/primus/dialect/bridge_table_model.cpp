@@ -1,16 +1,15 @@
 // Table data: the section "model", the provider that a recipe returns. Defaults are the provider's; a recipe's model
 // replaces most of them (bridge_models.cpp). A section is a map in the overrides: "model: {num_layers: 4}".
 #include "primus/dialect/bridge.h"
+#include "primus/dialect/bridge_reasons.h"
 
 namespace primus::dialect {
 
 namespace {
 
 constexpr std::string_view kLayer = "model.layers";
-constexpr std::string_view kMoe = "mixture of experts", kMla = "latent attention", kMtp = "multi-token prediction";
 constexpr std::string_view kMlaOn = "model.multi_latent_attention", kMoeOn = "model.num_moe_experts";
-constexpr std::string_view kPp = "pipeline parallelism", kFp8 = "fp8", kMamba = "mamba layers";
-constexpr std::string_view kWindow = "sliding-window attention";
+constexpr std::string_view kMamba = "mamba layers";
 
 constexpr Parameter kShape[] = {
     // ------------------------------------------------------------------------------------------------ shape
@@ -46,10 +45,9 @@ constexpr Parameter kShape[] = {
     honoured("model.gated_linear_unit", kBool, "false", "The MLP has a gate.", "mlp.gated"),
     honoured("model.activation_func", kText, "gelu", "Activation of the MLP.", "mlp.activation")
         .in("silu|gelu|gelu_tanh|quick_gelu|squared_relu"),
-    described("model.activation_func_clamp_value", kMaybeFloat, "null", "Clamp of gate and up.",
-              "model.layers.mlp.clamp", "a clamped activation"),
-    described("model.glu_linear_offset", kFloat, "0.0", "Added to up.", "model.layers.mlp.clamp",
-              "a clamped activation"),
+    honoured("model.activation_func_clamp_value", kMaybeFloat, "null", "Clamp of gate and up.",
+             "model.layers.mlp.clamp"),
+    honoured("model.glu_linear_offset", kFloat, "0.0", "Added to up.", "model.layers.mlp.clamp"),
     honoured("model.add_bias_linear", kBool, "true", "Biases on all linear layers.", "mlp.bias attention.out_bias"),
     honoured("model.add_qkv_bias", kBool, "false", "Biases on queries, keys and values.", "attention.qkv_bias"),
     honoured("model.hidden_dropout", kFloat, "0.1", "Dropout after attention, MLP and embedding.",
@@ -71,18 +69,16 @@ constexpr Parameter kShape[] = {
               "attention always adds up in fp32 here"),
     honoured("model.qk_layernorm", kBool, "false", "Norm on each query and key head.",
              "model.layers.attention.qk_norm"),
-    described("model.qk_l2_norm", kBool, "false", "The same without gains.", "model.layers.attention.qk_norm",
-              "norms on queries and keys"),
-    described("model.window_size", kMaybeInts, "null", "Tokens to the left and right that a query sees.",
-              "model.layers.attention.window_keys", kWindow),
-    described("model.window_attn_skip_freq", kAny, "null", "Which layers see everything.",
-              "model.layers.attention.window_keys", kWindow)
+    honoured("model.qk_l2_norm", kBool, "false", "The same without gains.", "model.layers.attention.qk_norm"),
+    honoured("model.window_size", kMaybeInts, "null", "Tokens to the left and right that a query sees.",
+             "model.layers.attention.window_keys"),
+    honoured("model.window_attn_skip_freq", kAny, "null", "Which layers see everything.",
+             "model.layers.attention.window_keys")
         .under("model.window_size"),
-    described("model.softmax_type", kText, "vanilla", "One more logit in the softmax.", "model.layers.attention.sink",
-              "attention sinks")
+    honoured("model.softmax_type", kText, "vanilla", "One more logit in the softmax.", "model.layers.attention.sink")
         .in("vanilla|off-by-one|learnable"),
-    described("model.attention_output_gate", kBool, "false", "Gate on attention's output.",
-              "model.layers.attention.output_gate", "gated attention output"),
+    honoured("model.attention_output_gate", kBool, "false", "Gate on attention's output.",
+             "model.layers.attention.output_gate"),
     no_effect("model.attention_backend", kMaybeText, "null", "Attention kernel.", kKernel),
     // ------------------------------------------------------------------------------------------------ positions
     honoured("model.position_embedding_type", kText, "learned_absolute", "Kind of positions.",
@@ -95,8 +91,8 @@ constexpr Parameter kShape[] = {
         .at_least(0)
         .at_most(1),
     honoured("model.rotary_interleaved", kBool, "false", "Neighbours are rotated.", "attention.rope.interleaved"),
-    described("model.seq_len_interpolation_factor", kMaybeFloat, "null", "Positions are divided by it.",
-              "model.layers.attention.rope.yarn", "scaled positions"),
+    honoured("model.seq_len_interpolation_factor", kMaybeFloat, "null", "Positions are divided by it.",
+             "model.layers.attention.rope.yarn"),
     honoured("model.scale_factor", kMaybeFloat, "null", "Factor of the llama3 scaling; null: none.",
              "attention.rope.llama3")
         .at_least(1),
@@ -104,8 +100,7 @@ constexpr Parameter kShape[] = {
     honoured("model.high_freq_factor", kFloat, "4.0", "High bound of the llama3 scaling.", "attention.rope.llama3"),
     honoured("model.old_context_len", kInt, "8192", "Positions before the llama3 scaling.", "attention.rope.llama3")
         .at_least(1),
-    described("model.no_rope_freq", kAny, "null", "Layers without positions.", "model.layers.attention.rope",
-              "positions in some layers only"),
+    honoured("model.no_rope_freq", kAny, "null", "Layers without positions.", "model.layers.attention.rope"),
     // ------------------------------------------------------------------------------------------------ layout
     honoured("model.tensor_model_parallel_size", kInt, "1", "Ranks that share a layer.", "parallel.tensor").at_least(1),
     honoured("model.pipeline_model_parallel_size", kInt, "1", "Stages of layers.", "parallel.pipeline").at_least(1),
@@ -164,101 +159,88 @@ constexpr Parameter kShape[] = {
 
 constexpr Parameter kFamilies[] = {
     // ------------------------------------------------------------------------------------------------ experts
-    described("model.num_moe_experts", kMaybeInt, "null", "Experts of an MoE layer.", "model.layers.moe", kMoe),
-    described("model.moe_layer_freq", kAny, "1", "Which layers have experts: a period or a pattern.",
-              "model.layers.moe", kMoe)
+    honoured("model.num_moe_experts", kMaybeInt, "null", "Experts of an MoE layer.", "model.layers.moe"),
+    honoured("model.moe_layer_freq", kAny, "1", "Which layers have experts: a period or a pattern.", "model.layers.moe")
         .under(kMoeOn),
-    described("model.moe_ffn_hidden_size", kMaybeInt, "null", "Inner width of an expert.", "model.layers.moe", kMoe)
+    honoured("model.moe_ffn_hidden_size", kMaybeInt, "null", "Inner width of an expert.", "model.layers.moe")
         .under(kMoeOn),
-    described("model.moe_shared_expert_intermediate_size", kMaybeInt, "null", "Inner width of the shared experts.",
-              "model.layers.moe", kMoe)
+    honoured("model.moe_shared_expert_intermediate_size", kMaybeInt, "null", "Inner width of the shared experts.",
+             "model.layers.moe")
         .under(kMoeOn),
-    described("model.moe_shared_expert_gate", kBool, "false", "Gate on the shared expert.", "model.layers.moe", kMoe)
+    honoured("model.moe_shared_expert_gate", kBool, "false", "Gate on the shared expert.", "model.layers.moe")
         .under(kMoeOn),
-    described("model.moe_router_topk", kInt, "2", "Experts per token.", "model.layers.moe", kMoe).under(kMoeOn),
-    described("model.moe_router_score_function", kText, "softmax", "Score of the router.", "model.layers.moe", kMoe)
+    honoured("model.moe_router_topk", kInt, "2", "Experts per token.", "model.layers.moe").under(kMoeOn),
+    honoured("model.moe_router_score_function", kText, "softmax", "Score of the router.", "model.layers.moe")
         .in("softmax|sigmoid")
         .under(kMoeOn),
-    described("model.moe_router_pre_softmax", kBool, "false", "Softmax before the choice.", "model.layers.moe", kMoe)
+    honoured("model.moe_router_pre_softmax", kBool, "false", "Softmax before the choice.", "model.layers.moe")
         .under(kMoeOn),
-    described("model.moe_router_topk_scaling_factor", kMaybeFloat, "null", "Factor on the chosen scores.",
-              "model.layers.moe", kMoe)
+    honoured("model.moe_router_topk_scaling_factor", kMaybeFloat, "null", "Factor on the chosen scores.",
+             "model.layers.moe")
         .under(kMoeOn),
-    described("model.moe_router_num_groups", kMaybeInt, "null", "Groups of experts.", "model.layers.moe", kMoe)
+    honoured("model.moe_router_num_groups", kMaybeInt, "null", "Groups of experts.", "model.layers.moe").under(kMoeOn),
+    honoured("model.moe_router_group_topk", kMaybeInt, "null", "Groups chosen per token.", "model.layers.moe")
         .under(kMoeOn),
-    described("model.moe_router_group_topk", kMaybeInt, "null", "Groups chosen per token.", "model.layers.moe", kMoe)
+    honoured("model.moe_router_enable_expert_bias", kBool, "false", "Bias that balances the experts.",
+             "model.layers.moe")
         .under(kMoeOn),
-    described("model.moe_router_enable_expert_bias", kBool, "false", "Bias that balances the experts.",
-              "model.layers.moe", kMoe)
+    honoured("model.moe_router_bias_update_rate", kFloat, "0.001", "Rate of that bias.", "model.layers.moe")
         .under(kMoeOn),
-    described("model.moe_router_bias_update_rate", kFloat, "0.001", "Rate of that bias.", "model.layers.moe", kMoe)
-        .under(kMoeOn),
-    described("model.moe_router_load_balancing_type", kText, "aux_loss", "How experts are balanced.",
-              "model.layers.moe", kMoe)
+    honoured("model.moe_router_load_balancing_type", kText, "aux_loss", "How experts are balanced.", "model.layers.moe")
         .in("aux_loss|seq_aux_loss|global_aux_loss|sinkhorn|none")
         .under(kMoeOn),
-    described("model.moe_aux_loss_coeff", kFloat, "0.0", "Weight of the balancing loss.", "model.layers.moe", kMoe)
+    honoured("model.moe_aux_loss_coeff", kFloat, "0.0", "Weight of the balancing loss.", "model.layers.moe")
         .under(kMoeOn),
-    described("model.moe_z_loss_coeff", kMaybeFloat, "null", "Weight of the router's z-loss.", "model.layers.moe", kMoe)
+    honoured("model.moe_z_loss_coeff", kMaybeFloat, "null", "Weight of the router's z-loss.", "model.layers.moe")
         .under(kMoeOn),
-    described("model.moe_input_jitter_eps", kMaybeFloat, "null", "Noise on the router's input.", "model.layers.moe",
-              kMoe)
+    honoured("model.moe_input_jitter_eps", kMaybeFloat, "null", "Noise on the router's input.", "model.layers.moe")
         .under(kMoeOn),
-    described("model.moe_router_dtype", kMaybeText, "null", "Precision of the router.", "model.layers.moe", kMoe)
+    honoured("model.moe_router_dtype", kMaybeText, "null", "Precision of the router.", "model.layers.moe")
         .in("fp32|fp64")
         .under(kMoeOn),
-    described("model.moe_router_force_load_balancing", kBool, "false",
-              "Tokens spread at random whatever the router says.", "model.layers.moe", kMoe)
+    honoured("model.moe_router_force_load_balancing", kBool, "false",
+             "Tokens spread at random whatever the router says.", "model.layers.moe")
         .under(kMoeOn),
-    described("model.moe_expert_capacity_factor", kMaybeFloat, "null", "Capacity of an expert.", "model.layers.moe",
-              kMoe)
+    honoured("model.moe_expert_capacity_factor", kMaybeFloat, "null", "Capacity of an expert.", "model.layers.moe")
         .under(kMoeOn),
-    described("model.moe_pad_expert_input_to_capacity", kBool, "false", "Experts padded to capacity.",
-              "model.layers.moe", kMoe)
+    honoured("model.moe_pad_expert_input_to_capacity", kBool, "false", "Experts padded to capacity.",
+             "model.layers.moe")
         .under(kMoeOn),
-    described("model.moe_token_drop_policy", kText, "probs", "Which tokens are dropped.", "model.layers.moe", kMoe)
+    honoured("model.moe_token_drop_policy", kText, "probs", "Which tokens are dropped.", "model.layers.moe")
         .in("probs|position")
         .under(kMoeOn),
-    described("model.moe_apply_probs_on_input", kBool, "false", "Scores multiply an expert's input.",
-              "model.layers.moe", kMoe)
+    honoured("model.moe_apply_probs_on_input", kBool, "false", "Scores multiply an expert's input.", "model.layers.moe")
         .under(kMoeOn),
     // ------------------------------------------------------------------------------------------------ latent attention
-    described("model.multi_latent_attention", kBool, "false", "Keys and values from a small latent.",
-              "model.layers.attention.latent", kMla),
-    described("model.q_lora_rank", kMaybeInt, "null", "Width of the query latent; null: none.",
-              "model.layers.attention.latent", kMla)
+    honoured("model.multi_latent_attention", kBool, "false", "Keys and values from a small latent.",
+             "model.layers.attention.latent"),
+    honoured("model.q_lora_rank", kMaybeInt, "null", "Width of the query latent; null: none.",
+             "model.layers.attention.latent")
         .under(kMlaOn),
-    described("model.kv_lora_rank", kInt, "512", "Width of the key and value latent.", "model.layers.attention.latent",
-              kMla)
+    honoured("model.kv_lora_rank", kInt, "512", "Width of the key and value latent.", "model.layers.attention.latent")
         .under(kMlaOn),
-    described("model.qk_head_dim", kInt, "128", "Part of a head without positions.", "model.layers.attention.latent",
-              kMla)
+    honoured("model.qk_head_dim", kInt, "128", "Part of a head without positions.", "model.layers.attention.latent")
         .under(kMlaOn),
-    described("model.qk_pos_emb_head_dim", kInt, "64", "Part of a head with positions.",
-              "model.layers.attention.latent", kMla)
+    honoured("model.qk_pos_emb_head_dim", kInt, "64", "Part of a head with positions.", "model.layers.attention.latent")
         .under(kMlaOn),
-    described("model.v_head_dim", kInt, "128", "Width of a value head.", "model.layers.attention.latent", kMla)
+    honoured("model.v_head_dim", kInt, "128", "Width of a value head.", "model.layers.attention.latent").under(kMlaOn),
+    honoured("model.rotary_scaling_factor", kFloat, "40.0", "Factor of YaRN; 1: none.",
+             "model.layers.attention.rope.yarn")
         .under(kMlaOn),
-    described("model.rotary_scaling_factor", kFloat, "40.0", "Factor of YaRN; 1: none.",
-              "model.layers.attention.rope.yarn", kMla)
+    honoured("model.original_max_position_embeddings", kInt, "4096", "Positions before YaRN.",
+             "model.layers.attention.rope.yarn")
         .under(kMlaOn),
-    described("model.original_max_position_embeddings", kInt, "4096", "Positions before YaRN.",
-              "model.layers.attention.rope.yarn", kMla)
+    honoured("model.beta_fast", kFloat, "32.0", "Fast bound of YaRN.", "model.layers.attention.rope.yarn")
         .under(kMlaOn),
-    described("model.beta_fast", kFloat, "32.0", "Fast bound of YaRN.", "model.layers.attention.rope.yarn", kMla)
+    honoured("model.beta_slow", kFloat, "1.0", "Slow bound of YaRN.", "model.layers.attention.rope.yarn").under(kMlaOn),
+    honoured("model.mscale", kFloat, "1.0", "Magnitude of YaRN on cosine and sine.", "model.layers.attention.rope.yarn")
         .under(kMlaOn),
-    described("model.beta_slow", kFloat, "1.0", "Slow bound of YaRN.", "model.layers.attention.rope.yarn", kMla)
-        .under(kMlaOn),
-    described("model.mscale", kFloat, "1.0", "Magnitude of YaRN on cosine and sine.",
-              "model.layers.attention.rope.yarn", kMla)
-        .under(kMlaOn),
-    described("model.mscale_all_dim", kFloat, "0.0", "Magnitude of YaRN on the softmax.",
-              "model.layers.attention.rope.yarn", kMla)
+    honoured("model.mscale_all_dim", kFloat, "0.0", "Magnitude of YaRN on the softmax.",
+             "model.layers.attention.rope.yarn")
         .under(kMlaOn),
     // ------------------------------------------------------------------------------------------------ more tokens
-    described("model.mtp_num_layers", kMaybeInt, "null", "Further tokens that are predicted.", "model.mtp", kMtp)
-        .also("0"),
-    described("model.mtp_loss_scaling_factor", kFloat, "0.1", "Weight of their losses.", "model.mtp", kMtp)
+    honoured("model.mtp_num_layers", kMaybeInt, "null", "Further tokens that are predicted.", "model.mtp").also("0"),
+    honoured("model.mtp_loss_scaling_factor", kFloat, "0.1", "Weight of their losses.", "model.mtp")
         .under("model.mtp_num_layers"),
     // ------------------------------------------------------------------------------------------------ hybrids
     described("model.hybrid_override_pattern", kMaybeText, "null", "Layers in order: M mamba, * attention, - MLP.",

@@ -1,18 +1,17 @@
 // Table data: the sections of upstream's process handling: dist, rerun_state_machine, comm_overlap, fault tolerance.
 #include "primus/dialect/bridge.h"
+#include "primus/dialect/bridge_reasons.h"
 
 namespace primus::dialect {
 
 namespace {
 
-constexpr std::string_view kNull =
-    "null in every recipe, and Primus skips a value for a field that is null, so that upstream never sees it";
 constexpr std::string_view kNoObject =
     "null in every recipe, and Primus skips a map for a section that is null, so that upstream never sees it";
 constexpr std::string_view kWatchdog = "this program's own watchdog ends a run that hangs";
 constexpr std::string_view kRerun = "this program has no machine that repeats a step";
 
-constexpr Parameter kRows[] = {
+constexpr Parameter kSystemRows[] = {
     // ------------------------------------------------------------------------------------------------ dist
     no_effect("dist.distributed_backend", kText, "nccl", "Library of collectives.", kComm).in("nccl|gloo"),
     honoured("dist.distributed_timeout_minutes", kInt, "10", "Longest wait of a collective.",
@@ -94,7 +93,7 @@ constexpr Parameter kRows[] = {
 }  // namespace
 
 std::span<const Parameter> bridge_system_rows() {
-  return kRows;
+  return kSystemRows;
 }
 
 }  // namespace primus::dialect

@@ -1,21 +1,19 @@
 // Table data: the sections train, scheduler, optimizer, ddp, mixed_precision, rng, peft. Defaults are the container's
 // own; a recipe replaces many (bridge_recipes.cpp).
 #include "primus/dialect/bridge.h"
+#include "primus/dialect/bridge_reasons.h"
 
 namespace primus::dialect {
 
 namespace {
 
-constexpr std::string_view kNull =
-    "null in every recipe, and Primus skips a value for a field that is null, so that upstream never sees it";
 constexpr std::string_view kFsdp = "sharded weights";
 constexpr std::string_view kMuon = "the Muon optimizer";
-constexpr std::string_view kFp8 = "fp8";
 constexpr std::string_view kPeft =
     "a map under peft reaches the recipe as an argument that it cannot use, and upstream stops; the recipe decides";
 constexpr std::string_view kPrecisionDecides = "mixed_precision sets it before training";
 
-constexpr Parameter kRows[] = {
+constexpr Parameter kTrainRows[] = {
     // ------------------------------------------------------------------------------------------------ train
     honoured("train.micro_batch_size", kMaybeInt, "null", "Sequences at once on a rank.", "batch.micro_batch_size")
         .at_least(1)
@@ -206,7 +204,7 @@ constexpr Parameter kRows[] = {
 }  // namespace
 
 std::span<const Parameter> bridge_train_rows() {
-  return kRows;
+  return kTrainRows;
 }
 
 }  // namespace primus::dialect

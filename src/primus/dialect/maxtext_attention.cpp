@@ -3,14 +3,11 @@
 #include <cmath>
 
 #include "primus/dialect/maxtext_block.h"
+#include "primus/dialect/yarn.h"
 
 namespace primus::dialect {
 
 namespace {
-
-double magnitude(double factor, double scale) {
-  return factor <= 1 ? 1 : 0.1 * scale * std::log(factor) + 1;
-}
 
 spec::YarnRopeScaling yarn(Translation& t) {
   spec::YarnRopeScaling y;
@@ -19,7 +16,7 @@ spec::YarnRopeScaling yarn(Translation& t) {
   y.beta_fast = t.keys.number("beta_fast");
   y.beta_slow = t.keys.number("beta_slow");
   y.whole_bounds = t.keys.flag("rope_truncate");
-  y.cos_sin_factor = t.keys.flag("rope_attention_scaling") ? magnitude(y.factor, 1) : 1;
+  y.cos_sin_factor = t.keys.flag("rope_attention_scaling") ? yarn_magnitude(y.factor, 1) : 1;
   return y;
 }
 

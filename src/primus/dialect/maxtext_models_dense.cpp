@@ -6,7 +6,7 @@ namespace primus::dialect {
 
 namespace {
 
-constexpr MaxtextModel kModels[] = {
+constexpr MaxtextModel kDenseModels[] = {
     {"gemma-2b",
      "decoder_block: gemma, base_num_decoder_layers: 18, base_emb_dim: 2048, base_num_query_heads: 8, "
      "base_num_kv_heads: 1, head_dim: 256, base_mlp_dim: 16384, vocab_size: 256128, mlp_activations: [gelu, "
@@ -284,7 +284,7 @@ constexpr MaxtextModel kModels[] = {
 }  // namespace
 
 std::span<const MaxtextModel> maxtext_dense_models() {
-  return kModels;
+  return kDenseModels;
 }
 
 }  // namespace primus::dialect

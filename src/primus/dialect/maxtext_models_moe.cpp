@@ -18,7 +18,7 @@ constexpr std::string_view kDeepSeek3 =
     "original_max_position_embeddings: 4096, rope_factor: 40, beta_fast: 32, rope_interleave: true, "
     "rope_truncate: true, rope_attention_scaling: false";
 
-constexpr MaxtextModel kModels[] = {
+constexpr MaxtextModel kMoeModels[] = {
     {"deepseek-custom",
      "decoder_block: deepseek, base_num_decoder_layers: 6, base_emb_dim: 1024, base_num_query_heads: 16, "
      "base_num_kv_heads: 16, base_mlp_dim: 2048, vocab_size: 129280, base_moe_mlp_dim: 512, "
@@ -278,7 +278,7 @@ constexpr MaxtextModel kModels[] = {
 }  // namespace
 
 std::span<const MaxtextModel> maxtext_moe_models() {
-  return kModels;
+  return kMoeModels;
 }
 
 }  // namespace primus::dialect

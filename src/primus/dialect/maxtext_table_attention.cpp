@@ -1,53 +1,49 @@
 // Table data: attention. Names, kinds and defaults: MaxText 0.2.5 (base.yml, configs/types.py).
 #include "primus/dialect/maxtext.h"
+#include "primus/dialect/maxtext_reasons.h"
 #include "primus/dialect/rows.h"
 
 namespace primus::dialect {
 
 namespace {
 
-constexpr std::string_view kXla = "tunes XLA, JAX or a kernel of upstream; the numbers are the same up to rounding";
-constexpr std::string_view kIndexer = "read only with use_indexer";
-constexpr std::string_view kMla = "latent attention";
-constexpr std::string_view kSandwich = "norms behind attention and MLP";
-
-constexpr Parameter kRows[] = {
+constexpr Parameter kAttentionRows[] = {
     // ------------------------------------------------------------------------------------------- Attention
     no_effect("attention", kText, "autoselected", "Kernel of attention.", kKernel),
-    described("attention_type", kText, "global", "Kind of attention; read by the deepseek blocks.",
-              "model.layers.attention.latent", kMla)
+    honoured("attention_type", kText, "global", "Kind of attention; read by the deepseek blocks.",
+             "model.layers.attention.latent")
         .in("global|local_sliding|chunk|mla|full|compressed|block_diffusion"),
     described("share_kv_projections", kBool, "false", "Keys serve as values in gemma4's global layers.",
               "model.layers.attention.values_are_keys", "gemma4"),
-    described("global_num_kv_heads", kInt, "0", "Key and value heads of gemma4's global layers.",
-              "attention.num_kv_heads", "gemma4"),
+    honoured("global_num_kv_heads", kInt, "0", "Key and value heads of gemma4's global layers.",
+             "attention.num_kv_heads"),
     not_built("hidden_size_per_layer_input", kInt, "0", "Width of the per-layer embeddings of gemma4-e2b and e4b.",
               "per-layer embeddings"),
     not_built("vocab_size_per_layer_input", kInt, "0", "Vocabulary of those embeddings.", "per-layer embeddings"),
     not_built("num_kv_shared_layers", kInt, "0", "Last layers that reuse keys and values of earlier ones.",
               "shared keys and values"),
     not_built("use_double_wide_mlp", kBool, "false", "Those layers' MLP is twice as wide.", "shared keys and values"),
-    described("attention_sink", kBool, "false", "A learned logit per head in the softmax (gpt_oss).",
-              "model.layers.attention.sink", "attention sinks"),
+    honoured("attention_sink", kBool, "false", "A learned logit per head in the softmax (gpt_oss).",
+             "model.layers.attention.sink"),
     no_effect("float32_qk_product", kBool, "false", "Attention's logits in fp32.",
               "the engine keeps attention's logits and softmax in fp32"),
     no_effect("float32_logits", kBool, "false", "Attention's softmax in fp32.",
               "the engine keeps attention's logits and softmax in fp32"),
-    described("sliding_window_size", kInt, "0", "Keys that a query of a local layer sees, itself included.",
-              "model.layers.attention.window_keys", "sliding windows")
+    honoured("sliding_window_size", kInt, "0", "Keys that a query of a local layer sees, itself included.",
+             "model.layers.attention.window_keys")
         .at_least(0),
-    described("chunk_attn_window_size", kInt, "0", "Chunk of llama4's local layers.",
-              "model.layers.attention.chunk_size", "chunked attention")
+    honoured("chunk_attn_window_size", kInt, "0", "Chunk of llama4's local layers.",
+             "model.layers.attention.chunk_size")
         .at_least(0),
     no_effect("causal_block_size", kInt, "32", "Block of block-diffusion attention.",
               "read only by training_objective block_diffusion"),
-    described("attn_logits_soft_cap", kMaybeFloat, "0.0", "Cap on attention's logits.",
-              "model.layers.attention.logit_soft_cap", "soft caps")
+    honoured("attn_logits_soft_cap", kMaybeFloat, "0.0", "Cap on attention's logits.",
+             "model.layers.attention.logit_soft_cap")
         .at_least(0),
-    described("use_post_attn_norm", kBool, "false", "Norm behind attention (gemma blocks).",
-              "model.layers.attention_output_norm", kSandwich),
-    described("use_post_ffw_norm", kBool, "false", "Norm behind the MLP (gemma blocks).",
-              "model.layers.mlp_output_norm", kSandwich),
+    honoured("use_post_attn_norm", kBool, "false", "Norm behind attention (gemma blocks).",
+             "model.layers.attention_output_norm"),
+    honoured("use_post_ffw_norm", kBool, "false", "Norm behind the MLP (gemma blocks).",
+             "model.layers.mlp_output_norm"),
     no_effect("use_ragged_attention", kBool, "false", "Use ragged attention kernels.", kInference),
     no_effect("ragged_block_size", kInt, "256", "Block size for ragged attention.", kInference),
     no_effect("enable_padding_causal_mask", kBool, "true", "Temporary flag for Transformer Engine padding.", kXla),
@@ -62,23 +58,23 @@ constexpr Parameter kRows[] = {
               "Chunk size over heads dimension for QK attention dot product in CSA (DeepSeek-V4).", kXla),
     // ---------------------------------------------------------------------------------------- MlaAttention
     no_effect("mla_naive_kvcache", kBool, "true", "Use naive kvcache for MLA attention.", kInference),
-    described("q_lora_rank", kInt, "0", "Rank of latent queries; 0: one projection.",
-              "model.layers.attention.latent.q_lora_rank", kMla)
+    honoured("q_lora_rank", kInt, "0", "Rank of latent queries; 0: one projection.",
+             "model.layers.attention.latent.q_lora_rank")
         .under("attention_type")
         .at_least(0),
-    described("kv_lora_rank", kInt, "512", "Rank of latent keys and values.",
-              "model.layers.attention.latent.kv_lora_rank", kMla)
+    honoured("kv_lora_rank", kInt, "512", "Rank of latent keys and values.",
+             "model.layers.attention.latent.kv_lora_rank")
         .under("attention_type")
         .at_least(0),
-    described("qk_nope_head_dim", kInt, "128", "Part of a head without positions.",
-              "model.layers.attention.latent.nope_head_dim", kMla)
+    honoured("qk_nope_head_dim", kInt, "128", "Part of a head without positions.",
+             "model.layers.attention.latent.nope_head_dim")
         .under("attention_type")
         .at_least(0),
-    described("qk_rope_head_dim", kInt, "64", "Rotated part of a head, one for all heads.",
-              "model.layers.attention.latent.rope_head_dim", kMla)
+    honoured("qk_rope_head_dim", kInt, "64", "Rotated part of a head, one for all heads.",
+             "model.layers.attention.latent.rope_head_dim")
         .under("attention_type")
         .at_least(0),
-    described("v_head_dim", kInt, "128", "Width of a value head.", "model.layers.attention.latent.v_head_dim", kMla)
+    honoured("v_head_dim", kInt, "128", "Width of a value head.", "model.layers.attention.latent.v_head_dim")
         .under("attention_type")
         .at_least(0),
     no_effect("use_sliced_mla_proj", kBool, "false", "Cuts the latent projections' weights before the product.", kXla),
@@ -112,9 +108,9 @@ constexpr Parameter kRows[] = {
     // ------------------------------------------------------------------------------------- Llama4Attention
     honoured("use_qk_norm", kBool, "false", "Norms on queries and keys; llama4: after the rotation, without weight.",
              "model.layers.attention.qk_norm"),
-    described("temperature_tuning", kBool, "false",
-              "Queries of llama4's layers without positions grow with their place.",
-              "model.layers.attention.temperature", "attention temperature"),
+    honoured("temperature_tuning", kBool, "false",
+             "Queries of llama4's layers without positions grow with their place.",
+             "model.layers.attention.temperature"),
     // ------------------------------------------------------------------------------------- SplashAttention
     no_effect("sa_block_q", kInt, "512", "Block size for Q in splash attention.", kXla),
     no_effect("sa_block_kv", kInt, "512", "Block size for KV in splash attention.", kXla),
@@ -190,7 +186,7 @@ constexpr Parameter kRows[] = {
 }  // namespace
 
 std::span<const Parameter> maxtext_attention_rows() {
-  return kRows;
+  return kAttentionRows;
 }
 
 }  // namespace primus::dialect

@@ -1,14 +1,13 @@
 // Table data: data and tokenizers. Names, kinds and defaults: MaxText 0.2.5 (base.yml, configs/types.py).
 #include "primus/dialect/maxtext.h"
+#include "primus/dialect/maxtext_reasons.h"
 #include "primus/dialect/rows.h"
 
 namespace primus::dialect {
 
 namespace {
 
-constexpr std::string_view kRealData = "read only by a dataset_type other than synthetic";
-
-constexpr Parameter kRows[] = {
+constexpr Parameter kDataRows[] = {
     // -------------------------------------------------------------------------------------- DatasetGeneral
     honoured("dataset_type", kText, "synthetic",
              "Where the data come from; synthetic: one random batch, the same every step.",
@@ -139,7 +138,7 @@ constexpr Parameter kRows[] = {
 }  // namespace
 
 std::span<const Parameter> maxtext_data_rows() {
-  return kRows;
+  return kDataRows;
 }
 
 }  // namespace primus::dialect

@@ -1,12 +1,12 @@
 // Table data: checkpoints, logs, profiles. Names, kinds and defaults: MaxText 0.2.5 (base.yml, configs/types.py).
 #include "primus/dialect/maxtext.h"
+#include "primus/dialect/maxtext_reasons.h"
 #include "primus/dialect/rows.h"
 
 namespace primus::dialect {
 
 namespace {
 
-constexpr std::string_view kXla = "tunes XLA, JAX or a kernel of upstream; the numbers are the same up to rounding";
 constexpr std::string_view kOrbax = "shapes Orbax checkpoints; the engine writes its own form";
 constexpr std::string_view kTwoTiers = "read only with checkpoints in two tiers";
 constexpr std::string_view kProfiling = "read only while upstream profiles";
@@ -14,7 +14,7 @@ constexpr std::string_view kCloud = "reports to Google Cloud; the losses do not 
 constexpr std::string_view kWandb = "read only with enable_wandb";
 constexpr std::string_view kDerived = "MaxText computes it from other keys and overwrites what is given";
 
-constexpr Parameter kRows[] = {
+constexpr Parameter kFilesRows[] = {
     // --------------------------------------------------------------------------------------- Checkpointing
     not_built("convert_checkpoint_if_possible", kBool, "false", "Converts a Hugging Face checkpoint.",
               "converting on the fly"),
@@ -234,7 +234,7 @@ constexpr Parameter kRows[] = {
 }  // namespace
 
 std::span<const Parameter> maxtext_files_rows() {
-  return kRows;
+  return kFilesRows;
 }
 
 }  // namespace primus::dialect

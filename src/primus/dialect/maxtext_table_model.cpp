@@ -1,21 +1,19 @@
 // Table data: architecture, positions, loss. Names, kinds and defaults: MaxText 0.2.5 (base.yml, configs/types.py).
 #include "primus/dialect/maxtext.h"
+#include "primus/dialect/maxtext_reasons.h"
 #include "primus/dialect/rows.h"
 
 namespace primus::dialect {
 
 namespace {
 
-constexpr std::string_view kEngram = "read only with engram_layers";
 constexpr std::string_view kGdn = "read only by the qwen3_next and qwen3_5 blocks";
 constexpr std::string_view kMhc = "read only with mhc_expansion_rate";
-constexpr std::string_view kYarn = "YaRN";
-constexpr std::string_view kQkNorm = "query and key norms";
 constexpr std::string_view kBlocks =
     "default|llama2|mistral|mixtral|deepseek|deepseek4|gemma|gemma2|gemma3|gemma4|gemma4_small|qwen2|qwen3|qwen3_moe|"
     "qwen3_custom_moe|qwen3_next|qwen3_5|gpt3|gpt_oss|simple|simple_mlp|llama4|olmo3|envy";
 
-constexpr Parameter kRows[] = {
+constexpr Parameter kModelRows[] = {
     // ----------------------------------------------------------------------------------- ModelArchitecture
     honoured("decoder_block", kText, "llama2", "Kind of layer.", "model.layers.other_mixer").in(kBlocks),
     honoured("global_parameter_scale", kInt, "1", "Power of two that widens and deepens the base_ sizes.",
@@ -32,12 +30,11 @@ constexpr Parameter kRows[] = {
     honoured("head_dim", kInt, "128", "Width of a head.", "attention.head_dim").at_least(1),
     not_built("attention_output_dim", kInt, "-1", "Width that attention gives to the output projection.",
               "another attention width"),
-    described("global_head_dim", kInt, "0", "Width of a head in gemma4's global layers.", "attention.head_dim",
-              "gemma4"),
+    honoured("global_head_dim", kInt, "0", "Width of a head in gemma4's global layers.", "attention.head_dim"),
     honoured("mlp_activations", kTexts, "[silu, linear]", "Activation, and linear for a gated MLP.", "mlp.activation")
         .in("silu|gelu|sigmoid|linear|relu"),
-    described("mlp_activations_limit", kFloat, "-1.0", "Clamp of the gate and of the up projection.",
-              "model.layers.mlp.clamp", "clamped activations"),
+    honoured("mlp_activations_limit", kFloat, "-1.0", "Clamp of the gate and of the up projection.",
+             "model.layers.mlp.clamp"),
     honoured("normalization_layer_epsilon", kFloat, "1e-05", "Epsilon of the norms; gemma blocks keep 1e-6.",
              "model.final_norm.eps")
         .at_least(0),
@@ -45,8 +42,7 @@ constexpr Parameter kRows[] = {
     honoured("attention_bias", kBool, "false", "Biases of queries, keys and values; gpt_oss: of the output too.",
              "attention.qkv_bias attention.out_bias"),
     no_effect("fused_mlp", kBool, "false", "One product for gate and up.", kKernel),
-    described("qk_norm_with_scale", kBool, "true", "Query and key norms have a weight.", "attention.qk_norm.has_gain",
-              kQkNorm)
+    honoured("qk_norm_with_scale", kBool, "true", "Query and key norms have a weight.", "attention.qk_norm.has_gain")
         .under("use_qk_norm"),
     described("v_norm_with_scale", kBool, "true", "Gemma4's value norm has a weight.", "attention.value_norm.has_gain",
               "gemma4"),
@@ -56,19 +52,15 @@ constexpr Parameter kRows[] = {
              "model.logit_multiplier"),
     not_built("logits_dot_in_fp32", kBool, "false", "The logits' product in fp32.", "products in another precision"),
     not_built("cast_logits_to_fp32", kBool, "true", "The loss reads the logits in fp32.", "a loss in bf16"),
-    described("final_logits_soft_cap", kMaybeFloat, "0.0", "Cap on the logits.", "model.logit_soft_cap", "soft caps")
-        .at_least(0),
+    honoured("final_logits_soft_cap", kMaybeFloat, "0.0", "Cap on the logits.", "model.logit_soft_cap").at_least(0),
     described("z_loss_multiplier", kFloat, "0.0", "Weight of the squared log partition sum in the loss.",
               "logit_z_loss", "z-loss on logits")
         .at_least(0),
     no_effect("num_vocab_tiling", kInt, "1", "Parts in which the loss is computed.", kMemory),
     no_effect("vocab_tiling_ag_once", kBool, "false", "Gathers the output layer once for all parts.", kMemory),
     // ------------------------------------------------------------------------------------------------- MTP
-    described("mtp_num_layers", kInt, "0", "Predictions of tokens further ahead.", "model.mtp",
-              "multi-token prediction")
-        .at_least(0),
-    described("mtp_loss_scaling_factor", kFloat, "0.1", "Their weight in the loss.", "model.mtp",
-              "multi-token prediction")
+    honoured("mtp_num_layers", kInt, "0", "Predictions of tokens further ahead.", "model.mtp").at_least(0),
+    honoured("mtp_loss_scaling_factor", kFloat, "0.1", "Their weight in the loss.", "model.mtp")
         .under("mtp_num_layers")
         .at_least(0),
     no_effect("mtp_eval_target_module", kInt, "0", "Depth whose acceptance rate is logged.", kLogOnly),
@@ -77,10 +69,10 @@ constexpr Parameter kRows[] = {
     no_effect("use_iota_embed", kBool, "false", "Embedding as a one-hot product.", kKernel),
     not_built("use_untrainable_positional_embedding", kBool, "false", "Fixed sine and cosine positions.",
               "sine positions"),
-    described("trainable_position_size", kInt, "-1", "Learned positions (gpt3).",
-              "model.learned_positions model.max_positions", "learned positions in this dialect"),
-    described("nope_layer_interval", kInt, "-1", "Each n-th layer has no rotary positions (llama4).",
-              "model.layers.attention.rope", "layers without positions"),
+    honoured("trainable_position_size", kInt, "-1", "Learned positions (gpt3).",
+             "model.learned_positions model.max_positions"),
+    honoured("nope_layer_interval", kInt, "-1", "Each n-th layer has no rotary positions (llama4).",
+             "model.layers.attention.rope"),
     // ------------------------------------------------------------------------------------------------ Rope
     honoured("rope_type", kText, "default", "Rotary frequencies: default, llama3.1 (by rope_use_scale) or yarn.",
              "attention.rope.kind model.layers.attention.rope.yarn")
@@ -90,41 +82,38 @@ constexpr Parameter kRows[] = {
     refused("rope_min_timescale", kInt, "1", "Shortest wave of the rotation.",
             "every published model has 1, and the engine's frequencies begin there"),
     honoured("rope_max_timescale", kFloat, "10000", "Base of the rotation.", "attention.rope.base").at_least(1),
-    described("rope_linear_scaling_factor", kFloat, "1.0", "Positions are divided by it.",
-              "attention.rope.position_divisor", "linear rope scaling")
+    honoured("rope_linear_scaling_factor", kFloat, "1.0", "Positions are divided by it.",
+             "attention.rope.position_divisor")
         .at_least(0),
-    described("local_rope_max_timescale", kFloat, "-1", "Base of local layers; not positive: rope_max_timescale.",
-              "attention.rope.base", "local layers"),
-    described("global_rope_max_timescale", kFloat, "-1", "Base of gemma4's global layers.", "attention.rope.base",
-              "gemma4"),
-    described("global_rope_proportion", kFloat, "0.25", "Rotated part of a head in gemma4's global layers.",
-              "attention.rope.fraction", "gemma4"),
-    described("local_rope_proportion", kFloat, "1.0", "Rotated part of a head in gemma4's local layers.",
-              "attention.rope.fraction", "gemma4"),
+    honoured("local_rope_max_timescale", kFloat, "-1", "Base of local layers; not positive: rope_max_timescale.",
+             "attention.rope.base"),
+    honoured("global_rope_max_timescale", kFloat, "-1", "Base of gemma4's global layers.", "attention.rope.base"),
+    honoured("global_rope_proportion", kFloat, "0.25", "Rotated part of a head in gemma4's global layers.",
+             "attention.rope.fraction"),
+    honoured("local_rope_proportion", kFloat, "1.0", "Rotated part of a head in gemma4's local layers.",
+             "attention.rope.fraction"),
     // -------------------------------------------------------------------------------------------- YarnRope
     honoured("max_position_embeddings", kInt, "163840",
              "Positions; beyond original_max_position_embeddings it turns mscale on.", "model.max_positions")
         .at_least(1),
-    described("original_max_position_embeddings", kInt, "4096", "Positions before YaRN.",
-              "attention.rope.yarn.original_max_positions", kYarn)
+    honoured("original_max_position_embeddings", kInt, "4096", "Positions before YaRN.",
+             "attention.rope.yarn.original_max_positions")
         .under("rope_type")
         .at_least(1),
-    described("rope_factor", kFloat, "40", "Factor of YaRN.", "attention.rope.yarn.factor", kYarn).under("rope_type"),
-    described("beta_fast", kFloat, "32", "Fast end of YaRN's ramp.", "attention.rope.yarn.beta_fast", kYarn)
+    honoured("rope_factor", kFloat, "40", "Factor of YaRN.", "attention.rope.yarn.factor").under("rope_type"),
+    honoured("beta_fast", kFloat, "32", "Fast end of YaRN's ramp.", "attention.rope.yarn.beta_fast").under("rope_type"),
+    honoured("beta_slow", kFloat, "1", "Slow end of YaRN's ramp.", "attention.rope.yarn.beta_slow").under("rope_type"),
+    honoured("mscale", kFloat, "1.0", "Magnitude of YaRN in latent attention's softmax scale.",
+             "attention.softmax_scale")
         .under("rope_type"),
-    described("beta_slow", kFloat, "1", "Slow end of YaRN's ramp.", "attention.rope.yarn.beta_slow", kYarn)
+    honoured("rope_interleave", kBool, "true", "YaRN rotates neighbouring pairs; false: halves.",
+             "attention.rope.interleaved")
         .under("rope_type"),
-    described("mscale", kFloat, "1.0", "Magnitude of YaRN in latent attention's softmax scale.",
-              "attention.softmax_scale", kYarn)
+    honoured("rope_truncate", kBool, "true", "The ends of YaRN's ramp are whole numbers.",
+             "attention.rope.yarn.whole_bounds")
         .under("rope_type"),
-    described("rope_interleave", kBool, "true", "YaRN rotates neighbouring pairs; false: halves.",
-              "attention.rope.interleaved", kYarn)
-        .under("rope_type"),
-    described("rope_truncate", kBool, "true", "The ends of YaRN's ramp are whole numbers.",
-              "attention.rope.yarn.whole_bounds", kYarn)
-        .under("rope_type"),
-    described("rope_attention_scaling", kBool, "false", "Cosine and sine are multiplied by 0.1 ln(factor) + 1.",
-              "attention.rope.yarn.cos_sin_factor", kYarn)
+    honoured("rope_attention_scaling", kBool, "false", "Cosine and sine are multiplied by 0.1 ln(factor) + 1.",
+             "attention.rope.yarn.cos_sin_factor")
         .under("rope_type"),
     no_effect("rope_pairwise", kBool, "false", "Order of the rotated pairs in memory.", "the scores are the same"),
     // ---------------------------------------------------------------------------------------------- Engram
@@ -170,7 +159,7 @@ constexpr Parameter kRows[] = {
 }  // namespace
 
 std::span<const Parameter> maxtext_model_rows() {
-  return kRows;
+  return kModelRows;
 }
 
 }  // namespace primus::dialect

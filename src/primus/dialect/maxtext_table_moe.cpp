@@ -1,26 +1,23 @@
 // Table data: mixture of experts. Names, kinds and defaults: MaxText 0.2.5 (base.yml, configs/types.py).
 #include "primus/dialect/maxtext.h"
+#include "primus/dialect/maxtext_reasons.h"
 #include "primus/dialect/rows.h"
 
 namespace primus::dialect {
 
 namespace {
 
-constexpr std::string_view kXla = "tunes XLA, JAX or a kernel of upstream; the numbers are the same up to rounding";
-constexpr std::string_view kQuantized = "read only with quantization";
 constexpr std::string_view kRagged = "read only with ragged_buffer_factor";
-constexpr std::string_view kMoe = "mixture of experts";
 
-constexpr Parameter kRows[] = {
+constexpr Parameter kMoeRows[] = {
     // ------------------------------------------------------------------------------------------ MoEGeneral
-    described("num_experts", kInt, "1", "Experts of an MoE layer; 1: no experts.", "model.layers.moe", kMoe)
-        .at_least(1),
-    described("num_experts_per_tok", kInt, "1", "Experts per token.", "model.layers.moe.top_k", kMoe)
+    honoured("num_experts", kInt, "1", "Experts of an MoE layer; 1: no experts.", "model.layers.moe").at_least(1),
+    honoured("num_experts_per_tok", kInt, "1", "Experts per token.", "model.layers.moe.top_k")
         .under("num_experts")
         .at_least(1),
-    described("capacity_factor", kFloat, "-1.0",
-              "Tokens that an expert takes of a sequence, times the even share; not positive: all.",
-              "model.layers.moe.capacity", kMoe)
+    honoured("capacity_factor", kFloat, "-1.0",
+             "Tokens that an expert takes of a sequence, times the even share; not positive: all.",
+             "model.layers.moe.capacity")
         .under("num_experts"),
     not_built("ragged_buffer_factor", kFloat, "-1.0", "Size of the receive buffer; what does not fit is dropped.",
               "dropping by buffer size"),
@@ -38,12 +35,12 @@ constexpr Parameter kRows[] = {
               "Logs how far the fullest shard of experts is above the even load.", kLogOnly),
     not_built("moe_expert_input_dim", kInt, "-1", "Width of the tokens inside the experts.",
               "experts of another width"),
-    described("base_moe_mlp_dim", kInt, "-1", "Inner width of an expert.", "model.layers.moe.expert.ffn_size", kMoe)
+    honoured("base_moe_mlp_dim", kInt, "-1", "Inner width of an expert.", "model.layers.moe.expert.ffn_size")
         .under("num_experts"),
     no_effect("padded_base_moe_mlp_dim", kMaybeInt, "null", "Width to which experts are padded for kernels.", kKernel),
-    described("load_balance_loss_weight", kFloat, "0.0",
-              "Weight of the balancing loss of each sequence, not divided by the experts per token.",
-              "model.layers.moe.router.balance_losses", kMoe)
+    honoured("load_balance_loss_weight", kFloat, "0.0",
+             "Weight of the balancing loss of each sequence, not divided by the experts per token.",
+             "model.layers.moe.router.balance_losses")
         .under("num_experts")
         .at_least(0),
     not_built("moe_use_megatron_seq_aux_loss", kBool, "false", "Balancing loss in Megatron's form, summed over layers.",
@@ -97,11 +94,11 @@ constexpr Parameter kRows[] = {
               "SparseCore ID to pin MoE FSDP all-gathers to when moe_pin_sparse_core_all_gathers is True.", kXla),
     no_effect("moe_ep_all_gather_sparse_core_id", kInt, "1",
               "SparseCore ID to pin MoE EP all-gathers to when moe_pin_sparse_core_all_gathers is True.", kXla),
-    described("use_random_routing", kBool, "false", "Tokens go to random experts.",
-              "model.layers.moe.router.forced_balance", kMoe)
+    honoured("use_random_routing", kBool, "false", "Tokens go to random experts.",
+             "model.layers.moe.router.forced_balance")
         .under("num_experts"),
-    described("interleave_moe_layer_step", kInt, "1", "Each n-th layer has experts (llama4).",
-              "model.layers.moe.of_layers", kMoe)
+    honoured("interleave_moe_layer_step", kInt, "1", "Each n-th layer has experts (llama4).",
+             "model.layers.moe.of_layers")
         .under("num_experts")
         .at_least(1),
     no_effect("moe_fsdp_use_two_stage_all_gather", kBool, "false",
@@ -110,50 +107,49 @@ constexpr Parameter kRows[] = {
     no_effect("shard_embed_moe_on_fsdp", kBool, "false", "Keep embed_moe sharded so we can manually QAG it over FSDP.",
               kXla),
     no_effect("use_2d_fsdp_sharding", kBool, "false", "Use fsdp and fsdp_transpose axes for 2D FSDP sharding.", kXla),
-    described("norm_topk_prob", kBool, "false", "The chosen weights are divided by their sum.",
-              "model.layers.moe.router.renormalise", kMoe)
+    honoured("norm_topk_prob", kBool, "false", "The chosen weights are divided by their sum.",
+             "model.layers.moe.router.renormalise")
         .under("num_experts"),
     no_effect("return_routed_experts", kBool, "false",
               "Record each MoE layer's routing as a selected_experts intermediate.", kInference),
     no_effect("float32_weight_sum", kBool, "true", "Expert outputs are added in fp32.", "the engine adds them in fp32"),
-    described("float32_gate_logits", kBool, "false", "The router computes in fp32.", "model.layers.moe.router.dtype",
-              kMoe)
+    honoured("float32_gate_logits", kBool, "false", "The router computes in fp32.", "model.layers.moe.router.dtype")
         .under("num_experts"),
     no_effect("prefuse_moe_weights", kBool, "false", "Pre-fuse MoE weights (w0 and w1) during initialization.", kXla),
     no_effect("fuse_expert_scales", kBool, "false", "Fuse the expert scaling factors into the expert weights.",
               kInference),
     // ----------------------------------------------------------------------------------------- DeepSeekMoE
-    described("first_num_dense_layers", kInt, "0", "First layers without experts (deepseek).",
-              "model.layers.moe.of_layers", kMoe)
+    honoured("first_num_dense_layers", kInt, "0", "First layers without experts (deepseek).",
+             "model.layers.moe.of_layers")
         .under("num_experts")
         .at_least(0),
-    described("shared_experts", kInt, "0", "Experts that every token passes.", "model.layers.moe.shared_ffn_size", kMoe)
+    honoured("shared_experts", kInt, "0", "Experts that every token passes.", "model.layers.moe.shared_ffn_size")
         .under("num_experts")
         .at_least(0),
-    described("routed_scaling_factor", kFloat, "1.0", "Factor on the chosen weights (deepseek).",
-              "model.layers.moe.router.scale", kMoe)
+    honoured("routed_scaling_factor", kFloat, "1.0", "Factor on the chosen weights (deepseek).",
+             "model.layers.moe.router.scale")
         .under("num_experts"),
-    described("routed_score_func", kMaybeText, "\"\"", "Score of the router (deepseek): softmax or sigmoid.",
-              "model.layers.moe.router.score", kMoe)
+    honoured("routed_score_func", kMaybeText, "\"\"", "Score of the router (deepseek): softmax or sigmoid.",
+             "model.layers.moe.router.score")
         .under("num_experts")
         .in("|softmax|sigmoid|sqrtsoftplus"),
-    described("routed_bias", kBool, "false", "Bias of the router: balances (deepseek) or is a plain bias (gpt_oss).",
-              "model.layers.moe.router.expert_bias", kMoe)
+    honoured("routed_bias", kBool, "false", "Bias of the router: balances (deepseek) or is a plain bias (gpt_oss).",
+             "model.layers.moe.router.expert_bias")
         .under("num_experts"),
-    described("routed_bias_update_rate", kFloat, "0.0", "Rate of the balancing bias.",
-              "model.layers.moe.router.expert_bias.update_rate", kMoe)
+    honoured("routed_bias_update_rate", kFloat, "0.0", "Rate of the balancing bias.",
+             "model.layers.moe.router.expert_bias.update_rate")
         .under("num_experts")
         .at_least(0),
     no_effect("defer_small_all_reduces", kBool, "false", "Ring-of-experts sparse_matmul only.", kXla),
     no_effect("log_moe_bias_norms", kBool, "false", "Log the norms of MoE router biases.", kLogOnly),
     no_effect("log_step_diagnostics", kBool, "false", "Adds norms and largest gradients to every log line.", kLogOnly),
     honoured("mlp_bias", kBool, "false", "Biases in the MLP and in the experts.", "mlp.bias"),
-    described("n_routing_groups", kInt, "-1", "Groups of experts (model names deepseek3, deepseek4).",
-              "model.layers.moe.router.groups", kMoe)
+    honoured("n_routing_groups", kInt, "-1", "Groups of experts (model names deepseek3, deepseek4).",
+             "model.layers.moe.router.groups")
         .under("num_experts"),
     not_built("first_num_hash_layers", kInt, "0", "First layers routed by a hash (deepseek4).", "hash routing"),
-    described("topk_routing_group", kInt, "-1", "Groups that a token may choose from.",
-              "model.layers.moe.router.groups.top_groups", kMoe)
+    honoured("topk_routing_group", kInt, "-1", "Groups that a token may choose from.",
+             "model.layers.moe.router.groups.top_groups")
         .under("num_experts"),
     no_effect("use_batch_split_schedule", kBool, "false",
               "Split batch into micro-batches to hide communications that yields performance benefits.", kXla),
@@ -161,8 +157,8 @@ constexpr Parameter kRows[] = {
     no_effect("use_lineage", kBool, "false", "Use Lineage DeepSeek-V3 execution.", kXla),
     // ------------------------------------------------------------------------------------------ MoEKernels
     no_effect("megablox", kBool, "true", "Kernel of the ragged products.", kKernel),
-    described("sparse_matmul", kBool, "true", "No token is dropped: experts take ragged batches.",
-              "model.layers.moe.capacity", kMoe)
+    honoured("sparse_matmul", kBool, "true", "No token is dropped: experts take ragged batches.",
+             "model.layers.moe.capacity")
         .under("num_experts"),
     no_effect("wi_tile_fwd_batch_seq", kInt, "512", "Forward pass tiling dimension for batch/sequence in GMM for wi.",
               kXla),
@@ -218,7 +214,7 @@ constexpr Parameter kRows[] = {
 }  // namespace
 
 std::span<const Parameter> maxtext_moe_rows() {
-  return kRows;
+  return kMoeRows;
 }
 
 }  // namespace primus::dialect

@@ -1,15 +1,14 @@
 // Table data: other programs of MaxText: post-training, inference, images and sound. Names, kinds and defaults: MaxText
 // 0.2.5 (base.yml, configs/types.py).
 #include "primus/dialect/maxtext.h"
+#include "primus/dialect/maxtext_reasons.h"
 #include "primus/dialect/rows.h"
 
 namespace primus::dialect {
 
 namespace {
 
-constexpr std::string_view kMultimodal = "read only with use_multimodal";
-
-constexpr Parameter kRows[] = {
+constexpr Parameter kOtherRows[] = {
     // ------------------------------------------------------------------------------------------ FineTuning
     not_built("use_dpo", kBool, "false", "Preference training.", "post-training in this dialect"),
     not_built("use_sft", kBool, "false", "Supervised fine-tuning.", "post-training in this dialect"),
@@ -268,7 +267,7 @@ constexpr Parameter kRows[] = {
 }  // namespace
 
 std::span<const Parameter> maxtext_other_rows() {
-  return kRows;
+  return kOtherRows;
 }
 
 }  // namespace primus::dialect

@@ -1,19 +1,19 @@
 // Table data: devices and parallel axes. Names, kinds and defaults: MaxText 0.2.5 (base.yml, configs/types.py).
 #include "primus/dialect/maxtext.h"
+#include "primus/dialect/maxtext_reasons.h"
 #include "primus/dialect/rows.h"
 
 namespace primus::dialect {
 
 namespace {
 
-constexpr std::string_view kXla = "tunes XLA, JAX or a kernel of upstream; the numbers are the same up to rounding";
 constexpr std::string_view kElastic = "read only with elastic_enabled";
 constexpr std::string_view kMesh = "lays tensors out over JAX's mesh of devices; the numbers do not change";
 constexpr std::string_view kPipeSchedule = "read only with pipeline parallelism";
 constexpr std::string_view kDiloco = "read only with enable_diloco";
 constexpr std::string_view kPipe = "pipeline parallelism";
 
-constexpr Parameter kRows[] = {
+constexpr Parameter kParallelRows[] = {
     // -------------------------------------------------------------------------------------- IciParallelism
     not_built("ici_diloco_parallelism", kInt, "1",
               "Model replicas that rarely meet in a slice (a node); -1: what is left over.", "DiLoCo")
@@ -248,7 +248,7 @@ constexpr Parameter kRows[] = {
 }  // namespace
 
 std::span<const Parameter> maxtext_parallel_rows() {
-  return kRows;
+  return kParallelRows;
 }
 
 }  // namespace primus::dialect

@@ -1,19 +1,14 @@
 // Table data: the run, optimizer, precision, recomputation. Names, kinds and defaults: MaxText 0.2.5 (base.yml,
 // configs/types.py).
 #include "primus/dialect/maxtext.h"
+#include "primus/dialect/maxtext_reasons.h"
 #include "primus/dialect/rows.h"
 
 namespace primus::dialect {
 
 namespace {
 
-constexpr std::string_view kXla = "tunes XLA, JAX or a kernel of upstream; the numbers are the same up to rounding";
-constexpr std::string_view kMultimodal = "read only with use_multimodal";
-constexpr std::string_view kQuantized = "read only with quantization";
-constexpr std::string_view kEngram = "read only with engram_layers";
-constexpr std::string_view kIndexer = "read only with use_indexer";
 constexpr std::string_view kMuon = "read only with opt_type muon";
-constexpr std::string_view kRealData = "read only by a dataset_type other than synthetic";
 constexpr std::string_view kDiffusion = "read only by training_objective block_diffusion";
 constexpr std::string_view kMlperf = "read only with enable_mllog";
 constexpr std::string_view kRunFolder = "the run's folder is workspace/work_group/user_name/exp_name";
@@ -27,7 +22,7 @@ constexpr std::string_view kRematPolicies =
     "custom|"
     "minimal_offloaded|save_out_proj";
 
-constexpr Parameter kRows[] = {
+constexpr Parameter kTrainRows[] = {
     // --------------------------------------------------------------------------------------------- RunInfo
     refused("base_config", kText, "base.yml", "File that this one builds on.",
             "only MaxText's own base.yml is known here"),
@@ -127,8 +122,7 @@ constexpr Parameter kRows[] = {
     honoured("adam_b1", kFloat, "0.9", "Decay of the first moment.", "optimizer.beta1").at_least(0),
     honoured("adam_b2", kFloat, "0.95", "Decay of the second moment.", "optimizer.beta2").at_least(0),
     honoured("adam_eps", kFloat, "1e-08", "Added behind the root.", "optimizer.eps").at_least(0),
-    described("adam_eps_root", kFloat, "0.0", "Added under the root.", "optimizer.eps_root", "epsilon under the root")
-        .at_least(0),
+    honoured("adam_eps_root", kFloat, "0.0", "Added under the root.", "optimizer.eps_root").at_least(0),
     honoured("adam_weight_decay", kFloat, "0.1", "Weight decay of every weight, times the learning rate.",
              "weight_decay.end")
         .at_least(0),
@@ -277,7 +271,7 @@ constexpr Parameter kRows[] = {
 }  // namespace
 
 std::span<const Parameter> maxtext_train_rows() {
-  return kRows;
+  return kTrainRows;
 }
 
 }  // namespace primus::dialect

@@ -5,15 +5,11 @@
 #include "primus/base/strings.h"
 #include "primus/dialect/megatron.h"
 #include "primus/dialect/megatron_pattern.h"
+#include "primus/dialect/yarn.h"
 
 namespace primus::dialect {
 
 namespace {
-
-// YaRN's magnitude: arXiv 2309.00071 section 3.4.
-double magnitude(double factor, double scale) {
-  return factor <= 1 ? 1 : 0.1 * scale * std::log(factor) + 1;
-}
 
 // YaRN without latent attention: the magnitude goes into cosine and sine.
 spec::YarnRopeScaling plain_yarn(Translation& t) {
@@ -24,8 +20,8 @@ spec::YarnRopeScaling plain_yarn(Translation& t) {
   y.beta_slow = t.keys.number("yarn_beta_slow");
   y.whole_bounds = t.keys.flag("yarn_correction_range_round_to_int");
   const auto mscale = t.keys.maybe_number("yarn_mscale"), all_dim = t.keys.maybe_number("yarn_mscale_all_dim");
-  y.cos_sin_factor =
-      mscale && all_dim ? magnitude(y.factor, *mscale) / magnitude(y.factor, *all_dim) : magnitude(y.factor, 1);
+  y.cos_sin_factor = mscale && all_dim ? yarn_magnitude(y.factor, *mscale) / yarn_magnitude(y.factor, *all_dim)
+                                       : yarn_magnitude(y.factor, 1);
   return y;
 }
 
@@ -59,8 +55,8 @@ Yarn yarn(Translation& t) {
   y.scaling.beta_fast = t.keys.number("beta_fast");
   y.scaling.beta_slow = t.keys.number("beta_slow");
   const double mscale = t.keys.number("mscale"), all_dim = t.keys.number("mscale_all_dim");
-  const double of_scores = magnitude(y.scaling.factor, all_dim);
-  y.scaling.cos_sin_factor = magnitude(y.scaling.factor, mscale) / of_scores;
+  const double of_scores = yarn_magnitude(y.scaling.factor, all_dim);
+  y.scaling.cos_sin_factor = yarn_magnitude(y.scaling.factor, mscale) / of_scores;
   y.softmax_factor = of_scores * of_scores;
   return y;
 }

@@ -146,6 +146,7 @@ void megatron_logging(Translation& t) {
   log.interval_steps = t.keys.integer("log_interval");
   log.tensorboard = !t.keys.flag("disable_tensorboard");
   log.log_params_norm = t.keys.flag("log_params_norm");
+  log.router_losses_per_layer = t.keys.flag("moe_per_layer_logging");
   log.log_num_zeros = t.keys.flag("log_num_zeros_in_grad");
   log.device_memory_every_step = t.keys.flag("use_rocm_mem_info");
   log.device_memory_steps = t.keys.integers("use_rocm_mem_info_iters");

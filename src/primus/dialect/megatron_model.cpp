@@ -5,6 +5,7 @@
 
 #include "primus/base/strings.h"
 #include "primus/dialect/megatron.h"
+#include "primus/spec/engine_limits.h"
 
 namespace primus::dialect {
 
@@ -129,8 +130,9 @@ void megatron_recompute(Translation& t) {
     r.kind = spec::RecomputeKind::Selective;
     r.modules = modules.empty() ? std::vector<std::string>{"core_attn"} : std::move(modules);
     for (const std::string& name : r.modules) {
-      if (t.options.for_training && name != "core_attn" && name != "mlp")
-        t.error("recompute_modules", "recomputing the module '" + name + "' alone is not built yet", "core_attn, mlp",
+      if (t.options.for_training && !spec::can_recompute(name))
+        t.error("recompute_modules", "recomputing the module '" + name + "' alone is not built yet",
+                "core_attn, mla_up_proj, mlp, moe, moe_act, shared_experts",
                 "leave it out, or set recompute_granularity: full");
     }
     if (method)

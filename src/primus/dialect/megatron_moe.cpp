@@ -96,6 +96,9 @@ spec::Router router(Translation& t, int64_t top_k) {
   const bool forced = t.keys.flag("moe_router_force_load_balancing");
   const bool in_turn = t.keys.text("moe_router_force_load_balancing_type") == "even";
   if (forced) r.forced_balance = in_turn ? spec::ForcedBalance::RoundRobin : spec::ForcedBalance::Random;
+  if (forced)
+    t.warning("moe_router_force_load_balancing",
+              "tokens go to experts whatever the router says: the loss means nothing");
   r.bias = t.keys.flag("moe_router_bias");
   r.weight_on_input = t.keys.flag("moe_apply_probs_on_input");
   if (r.weight_on_input && top_k != 1)
@@ -132,6 +135,8 @@ void megatron_moe(Translation& t) {
   const auto latent = t.keys.maybe_integer("moe_latent_size");
   moe.latent_size = t.keys.maybe_integer("routed_expert_hidden_size").value_or(latent.value_or(0));
   moe.top_k = t.keys.integer("moe_router_topk");
+  moe.plain_router = t.keys.flag("disable_primus_topk_router");
+  moe.plain_experts = t.keys.flag("use_deprecated_20241209_moe_layer");
   // Sub-keys of experts mean nothing, right or wrong, without experts.
   Diagnostics unread;
   Translation quiet{t.keys, t.run, num_experts > 0 ? t.out : unread, t.options};
@@ -140,6 +145,9 @@ void megatron_moe(Translation& t) {
   const auto layers = static_cast<int64_t>(model.layers.size());
   const LayerPattern pattern = layer_pattern(quiet, "moe_layer_freq", layers);
   if (num_experts <= 0) return;
+  if (moe.plain_experts)
+    t.warning("use_deprecated_20241209_moe_layer", "this plain layer is deprecated: the same numbers, slower",
+              "drop it");
   for (int64_t i = 0; i < layers; ++i) {
     const auto* period = std::get_if<int64_t>(&pattern);
     const auto* list = std::get_if<std::vector<int64_t>>(&pattern);

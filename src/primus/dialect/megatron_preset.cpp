@@ -3,16 +3,14 @@
 #include <algorithm>
 #include <cmath>
 
+#include "primus/dialect/yarn.h"
+
 namespace primus::dialect {
 
 namespace {
 
 using config::Value;
 using spec::Activation;
-
-double magnitude(double factor, double scale) {
-  return factor <= 1 ? 1 : 0.1 * scale * std::log(factor) + 1;
-}
 
 // Twelve digits: roots and logarithms do not give back the very number that was written.
 double rounded(double value) {
@@ -178,7 +176,7 @@ class Writer {
     put(group, "yarn_beta_fast", y.beta_fast);
     put(group, "yarn_beta_slow", y.beta_slow);
     put_unless(group, "yarn_correction_range_round_to_int", y.whole_bounds, true);
-    if (std::abs(y.cos_sin_factor - magnitude(y.factor, 1)) < 1e-12 || y.factor <= 1) return;
+    if (std::abs(y.cos_sin_factor - yarn_magnitude(y.factor, 1)) < 1e-12 || y.factor <= 1) return;
     put(group, "yarn_mscale", (y.cos_sin_factor - 1) / (0.1 * std::log(y.factor)));
     put(group, "yarn_mscale_all_dim", 0.0);
   }
@@ -195,7 +193,7 @@ class Writer {
     const double log_factor = 0.1 * std::log(factor);
     const double of_scores = std::sqrt(a.softmax_scale * std::sqrt(static_cast<double>(a.head_dim)));
     const double all_dim = log_factor > 0 ? rounded((of_scores - 1) / log_factor) : 0;
-    const double of_rope = rope.yarn->cos_sin_factor * magnitude(factor, all_dim);
+    const double of_rope = rope.yarn->cos_sin_factor * yarn_magnitude(factor, all_dim);
     put(group, "mscale", log_factor > 0 ? rounded((of_rope - 1) / log_factor) : 1.0);
     put(group, "mscale_all_dim", all_dim);
   }

@@ -9,7 +9,7 @@ namespace {
 constexpr std::string_view kOwnForm = "checkpoints are always this project's own safetensors shards";
 constexpr std::string_view kSecondTier = "checkpoints that are not kept";
 
-constexpr Parameter kRows[] = {
+constexpr Parameter kCheckpointRows[] = {
     honoured("save", kMaybeText, "null", "Not null: checkpoints go to <run folder>/checkpoints.", "checkpoint.save"),
     honoured("save_interval", kMaybeInt, "null", "Steps between checkpoints.", "checkpoint.interval_steps")
         .at_least(1)
@@ -86,7 +86,7 @@ constexpr Parameter kRows[] = {
 }  // namespace
 
 std::span<const Parameter> megatron_checkpoint_rows() {
-  return kRows;
+  return kCheckpointRows;
 }
 
 }  // namespace primus::dialect

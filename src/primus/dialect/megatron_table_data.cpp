@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::string_view kFim = "fill-in-the-middle data";
 
-constexpr Parameter kRows[] = {
+constexpr Parameter kDataRows[] = {
     // ------------------------------------------------------------------------------------------------ data sets
     honoured("mock_data", kBool, "false", "Made-up token sequences; no data and no tokenizer are needed.", "data.mock"),
     no_effect("mock_dataset", kMaybeMap, "null", "Mock data of the image models.", kOtherProgram),
@@ -87,7 +87,7 @@ constexpr Parameter kRows[] = {
 }  // namespace
 
 std::span<const Parameter> megatron_data_rows() {
-  return kRows;
+  return kDataRows;
 }
 
 }  // namespace primus::dialect

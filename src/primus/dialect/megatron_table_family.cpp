@@ -13,7 +13,7 @@ constexpr std::string_view kK3 = "the Kimi-K3 model";
 constexpr std::string_view kLfm = "convolution layers";
 constexpr std::string_view kType = "model_type";
 
-constexpr Parameter kRows[] = {
+constexpr Parameter kFamilyRows[] = {
     // ------------------------------------------------------------------------------------------------ state space,
     // hybrids
     not_built("mamba_state_dim", kInt, "128", "State per head.", kSsm).under(kType),
@@ -97,7 +97,7 @@ constexpr Parameter kRows[] = {
 }  // namespace
 
 std::span<const Parameter> megatron_family_rows() {
-  return kRows;
+  return kFamilyRows;
 }
 
 }  // namespace primus::dialect

@@ -11,7 +11,7 @@ constexpr std::string_view kMlflow = "MLflow";
 constexpr std::string_view kWandb = "Weights & Biases";
 constexpr std::string_view kProfile = "profiling";
 
-constexpr Parameter kRows[] = {
+constexpr Parameter kLoggingRows[] = {
     // ------------------------------------------------------------------------------------------------ console
     honoured("log_interval", kInt, "100", "Steps between console lines.", "logging.interval_steps")
         .at_least(1)
@@ -105,7 +105,7 @@ constexpr Parameter kRows[] = {
 }  // namespace
 
 std::span<const Parameter> megatron_logging_rows() {
-  return kRows;
+  return kLoggingRows;
 }
 
 }  // namespace primus::dialect

@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::string_view kShapeOnce = "encoder-decoder models";
 
-constexpr Parameter kRows[] = {
+constexpr Parameter kModelRows[] = {
     // ------------------------------------------------------------------------------------------------ which model
     described("model_type", kText, "gpt", "Kind of model.", "model.layers.other_mixer",
               "the model kinds other than gpt")
@@ -66,10 +66,10 @@ constexpr Parameter kRows[] = {
     no_effect("no_persist_layer_norm", kBool, "false", "Another norm kernel.", kKernel),
     honoured("qk_layernorm", kBool, "false", "Norms on queries and keys; with latent attention: on the latents.",
              "model.layers.attention.qk_norm model.layers.attention.latent"),
-    described("qk_l2_norm", kBool, "false", "Queries and keys divided by their root mean square, without a gain.",
-              "model.layers.attention.qk_norm", "query and key norms"),
-    described("final_logit_softcapping", kMaybeFloat, "null", "Logits become cap x tanh(logits / cap).",
-              "model.logit_soft_cap", "capped logits")
+    honoured("qk_l2_norm", kBool, "false", "Queries and keys divided by their root mean square, without a gain.",
+             "model.layers.attention.qk_norm"),
+    honoured("final_logit_softcapping", kMaybeFloat, "null", "Logits become cap x tanh(logits / cap).",
+             "model.logit_soft_cap")
         .at_least(0),
     no_effect("attn_logit_softcapping", kMaybeFloat, "null", "Looks like a cap on attention scores.", kUnread),
     // ------------------------------------------------------------------------------------------------ MLP, biases,
@@ -80,13 +80,11 @@ constexpr Parameter kRows[] = {
     no_effect("openai_gelu", kBool, "false", "GELU by tanh.", "read by upstream's legacy models only"),
     no_effect("activation_func", kMaybeText, "null", "Name of an activation.",
               "upstream replaces it by what swiglu, squared_relu and quick_geglu say"),
-    described("activation_func_clamp_value", kMaybeFloat, "null", "Bound on gate and input of a gated MLP.",
-              "model.layers.mlp.clamp", "clamped activations")
+    honoured("activation_func_clamp_value", kMaybeFloat, "null", "Bound on gate and input of a gated MLP.",
+             "model.layers.mlp.clamp")
         .at_least(0),
-    described("glu_linear_offset", kFloat, "0.0", "Added to the linear half of a gated MLP.", "model.layers.mlp.clamp",
-              "offset gated MLPs"),
-    described("swiglu_limit", kMaybeFloat, "null", "Bound on a gated MLP (DeepSeek-V4).", "model.layers.mlp.clamp",
-              "clamped activations")
+    honoured("glu_linear_offset", kFloat, "0.0", "Added to the linear half of a gated MLP.", "model.layers.mlp.clamp"),
+    honoured("swiglu_limit", kMaybeFloat, "null", "Bound on a gated MLP (DeepSeek-V4).", "model.layers.mlp.clamp")
         .at_least(0),
     not_built("activation_situ_beta", kMaybeFloat, "null", "Slope of the SiTU activation.", "the SiTU activation"),
     not_built("activation_situ_linear_beta", kMaybeFloat, "null", "Slope of SiTU's linear half.",
@@ -115,20 +113,18 @@ constexpr Parameter kRows[] = {
     no_effect("attention_backend", kText, "auto", "Attention kernel.", kKernel).in("auto|flash|fused|unfused|local"),
     no_effect("use_flash_attn", kBool, "false", "FlashAttention kernel.", kKernel),
     no_effect("masked_softmax_fusion", kBool, "true", "One kernel for scale, mask and softmax.", kKernel),
-    described("window_size", kMaybeInts, "null",
-              "Attention window [w, 0]: a query sees itself and the w keys before it.",
-              "model.layers.attention.window_keys", "attention windows"),
-    described("window_attn_skip_freq", kAny, "null",
-              "Which layers have the window: all but every n-th, or a list with 1 for a window.",
-              "model.layers.attention.window_keys", "attention windows")
+    honoured("window_size", kMaybeInts, "null",
+             "Attention window [w, 0]: a query sees itself and the w keys before it.",
+             "model.layers.attention.window_keys"),
+    honoured("window_attn_skip_freq", kAny, "null",
+             "Which layers have the window: all but every n-th, or a list with 1 for a window.",
+             "model.layers.attention.window_keys")
         .under("window_size"),
-    described("softmax_type", kText, "vanilla",
-              "Attention sinks: one more logit a head in the softmax, zero or learned.", "model.layers.attention.sink",
-              "attention sinks")
-        .in("vanilla|off-by-one|learnable")
-        .not_yet("off-by-one|learnable"),
-    described("attention_output_gate", kBool, "false", "Gate on the attention output.",
-              "model.layers.attention.output_gate", "gated attention"),
+    honoured("softmax_type", kText, "vanilla",
+             "Attention sinks: one more logit a head in the softmax, zero or learned.", "model.layers.attention.sink")
+        .in("vanilla|off-by-one|learnable"),
+    honoured("attention_output_gate", kBool, "false", "Gate on the attention output.",
+             "model.layers.attention.output_gate"),
     described("experimental_attention_variant", kMaybeText, "null", "Linear and sparse attention kinds.",
               "model.layers.other_mixer", "linear attention"),
     // ------------------------------------------------------------------------------------------------ positions
@@ -136,7 +132,7 @@ constexpr Parameter kRows[] = {
              "How positions enter; yarn is an addition of this project (upstream has it with latent attention only).",
              "model.learned_positions attention.rope model.layers.attention.rope.yarn")
         .in("learned_absolute|rope|none|mrope|relative|yarn")
-        .not_yet("mrope|relative|yarn"),
+        .not_yet("mrope|relative"),
     honoured("use_rotary_position_embeddings", kMaybeBool, "false", "Old spelling of position_embedding_type: rope.",
              "attention.rope")
         .use("position_embedding_type"),
@@ -154,12 +150,12 @@ constexpr Parameter kRows[] = {
     no_effect("rotary_seq_len_interpolation_factor", kMaybeFloat, "null", "Looks like linear interpolation.",
               "upstream's model builder does not pass it on: positions are not interpolated")
         .also("1"),
-    described("rope_type", kMaybeText, "null", "Rotation of latent attention; null: yarn.",
-              "model.layers.attention.rope.yarn", "latent attention")
+    honoured("rope_type", kMaybeText, "null", "Rotation of latent attention; null: yarn.",
+             "model.layers.attention.rope.yarn")
         .under("multi_latent_attention")
         .in("rope|yarn"),
-    described("no_rope_freq", kAny, "null", "Which layers have no rotation: every n-th, or a list with 1 for none.",
-              "model.layers.attention.rope", "layers without rotation"),
+    honoured("no_rope_freq", kAny, "null", "Which layers have no rotation: every n-th, or a list with 1 for none.",
+             "model.layers.attention.rope"),
     no_effect("apply_rope_fusion", kBool, "true", "One kernel for the rotation.", kKernel),
     no_effect("fused_single_qkv_rope", kBool, "false", "One kernel for the rotation of q, k and v.", kKernel),
     // ------------------------------------------------------------------------------------------------ embedding and
@@ -194,7 +190,7 @@ constexpr Parameter kRows[] = {
 }  // namespace
 
 std::span<const Parameter> megatron_model_rows() {
-  return kRows;
+  return kModelRows;
 }
 
 }  // namespace primus::dialect

@@ -9,7 +9,7 @@ namespace {
 constexpr std::string_view kRl = "reinforcement learning";
 constexpr std::string_view kStep = "perform_rl_step";
 
-constexpr Parameter kRows[] = {
+constexpr Parameter kOtherRows[] = {
     // ------------------------------------------------------------------------------------------------ BERT, T5 and
     // retrieval
     no_effect("bert_binary_head", kBool, "true", "Retrieval and BERT models.", kOtherProgram),
@@ -119,7 +119,7 @@ constexpr Parameter kRows[] = {
 }  // namespace
 
 std::span<const Parameter> megatron_other_rows() {
-  return kRows;
+  return kOtherRows;
 }
 
 }  // namespace primus::dialect

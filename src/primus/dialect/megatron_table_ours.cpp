@@ -7,7 +7,7 @@ namespace primus::dialect {
 
 namespace {
 
-constexpr Parameter kRows[] = {
+constexpr Parameter kOursRows[] = {
     // ------------------------------------------------------------------------------------------------ rotation
     honoured("llama3_rope_factor", kFloat, "8.0", "Factor of use_rope_scaling (upstream: always 8).", "rope.llama3")
         .of_ours()
@@ -21,86 +21,84 @@ constexpr Parameter kRows[] = {
         .of_ours()
         .at_least(1)
         .in_unit("tokens"),
-    described("rope_position_divisor", kFloat, "1.0", "Linear scaling: positions are divided by it.",
-              "model.layers.attention.rope.yarn", "linear rope scaling")
+    honoured("rope_position_divisor", kFloat, "1.0", "Linear scaling: positions are divided by it.",
+             "model.layers.attention.rope.yarn")
         .of_ours()
         .at_least(1),
-    described("yarn_rotary_scaling_factor", kFloat, "1.0", "YaRN without latent attention: factor.",
-              "model.layers.attention.rope.yarn", "YaRN")
+    honoured("yarn_rotary_scaling_factor", kFloat, "1.0", "YaRN without latent attention: factor.",
+             "model.layers.attention.rope.yarn")
         .of_ours()
         .at_least(1),
-    described("yarn_original_max_position_embeddings", kInt, "4096", "YaRN: positions before the extension.",
-              "model.layers.attention.rope.yarn.original_max_positions", "YaRN")
+    honoured("yarn_original_max_position_embeddings", kInt, "4096", "YaRN: positions before the extension.",
+             "model.layers.attention.rope.yarn.original_max_positions")
         .of_ours()
         .at_least(1)
         .in_unit("tokens"),
-    described("yarn_beta_fast", kFloat, "32.0", "YaRN: fast bound.", "model.layers.attention.rope.yarn.beta_fast",
-              "YaRN")
+    honoured("yarn_beta_fast", kFloat, "32.0", "YaRN: fast bound.", "model.layers.attention.rope.yarn.beta_fast")
         .of_ours(),
-    described("yarn_beta_slow", kFloat, "1.0", "YaRN: slow bound.", "model.layers.attention.rope.yarn.beta_slow",
-              "YaRN")
+    honoured("yarn_beta_slow", kFloat, "1.0", "YaRN: slow bound.", "model.layers.attention.rope.yarn.beta_slow")
         .of_ours(),
-    described("yarn_mscale", kMaybeFloat, "null", "YaRN: magnitude; null: 1, with 0.1 ln(factor) + 1.",
-              "model.layers.attention.rope.yarn.cos_sin_factor", "YaRN")
+    honoured("yarn_mscale", kMaybeFloat, "null", "YaRN: magnitude; null: 1, with 0.1 ln(factor) + 1.",
+             "model.layers.attention.rope.yarn.cos_sin_factor")
         .of_ours(),
-    described("yarn_mscale_all_dim", kMaybeFloat, "null", "YaRN: what that magnitude is divided by.",
-              "model.layers.attention.rope.yarn.cos_sin_factor", "YaRN")
+    honoured("yarn_mscale_all_dim", kMaybeFloat, "null", "YaRN: what that magnitude is divided by.",
+             "model.layers.attention.rope.yarn.cos_sin_factor")
         .of_ours(),
-    described("yarn_correction_range_round_to_int", kBool, "true", "YaRN: the ends of the ramp are whole numbers.",
-              "model.layers.attention.rope.yarn.whole_bounds", "YaRN")
+    honoured("yarn_correction_range_round_to_int", kBool, "true", "YaRN: the ends of the ramp are whole numbers.",
+             "model.layers.attention.rope.yarn.whole_bounds")
         .of_ours(),
     // ------------------------------------------------------------------------------------------------ attention
     honoured("add_attention_output_bias", kBool, "false", "A bias on the attention's output projection alone.",
              "attention.out_bias")
         .of_ours(),
-    described("attention_logit_soft_cap", kMaybeFloat, "null", "Attention scores become cap x tanh(scores / cap).",
-              "model.layers.attention.logit_soft_cap", "a soft cap on attention")
+    honoured("attention_logit_soft_cap", kMaybeFloat, "null", "Attention scores become cap x tanh(scores / cap).",
+             "model.layers.attention.logit_soft_cap")
         .of_ours()
         .at_least(0),
-    described("qk_norm_after_rope", kBool, "false",
-              "Query and key norms behind the rotation, in layers with rotation only (Llama 4).",
-              "model.layers.attention.qk_norm", "query and key norms")
+    honoured("qk_norm_after_rope", kBool, "false",
+             "Query and key norms behind the rotation, in layers with rotation only (Llama 4).",
+             "model.layers.attention.qk_norm")
         .of_ours(),
-    described("qk_norm_scope", kText, "head", "What a query or key norm spans: a head, or all heads (OLMo 2).",
-              "model.layers.attention.qk_norm", "query and key norms")
+    honoured("qk_norm_scope", kText, "head", "What a query or key norm spans: a head, or all heads (OLMo 2).",
+             "model.layers.attention.qk_norm")
         .of_ours()
         .in("head|projection"),
-    described("attention_chunk_size", kMaybeInt, "null",
-              "Layers with rotation attend inside chunks of so many tokens (Llama 4).",
-              "model.layers.attention.chunk_size", "chunked attention")
+    honoured("attention_chunk_size", kMaybeInt, "null",
+             "Layers with rotation attend inside chunks of so many tokens (Llama 4).",
+             "model.layers.attention.chunk_size")
         .of_ours()
         .at_least(1)
         .in_unit("tokens"),
-    described("attention_temperature_scale", kMaybeFloat, "null",
-              "Queries of layers without rotation grow: 1 + scale ln(1 + floor((position + 1) / floor scale)).",
-              "model.layers.attention.temperature", "attention temperature tuning")
+    honoured("attention_temperature_scale", kMaybeFloat, "null",
+             "Queries of layers without rotation grow: 1 + scale ln(1 + floor((position + 1) / floor scale)).",
+             "model.layers.attention.temperature")
         .of_ours(),
-    described("attention_temperature_floor_scale", kFloat, "8192.0", "Its floor scale.",
-              "model.layers.attention.temperature", "attention temperature tuning")
+    honoured("attention_temperature_floor_scale", kFloat, "8192.0", "Its floor scale.",
+             "model.layers.attention.temperature")
         .of_ours()
         .at_least(1)
         .in_unit("tokens"),
-    described("latent_norm_epsilon", kMaybeFloat, "null", "Epsilon of the latents' norms; null: layernorm_epsilon.",
-              "model.layers.attention.latent", "latent attention")
+    honoured("latent_norm_epsilon", kMaybeFloat, "null", "Epsilon of the latents' norms; null: layernorm_epsilon.",
+             "model.layers.attention.latent")
         .of_ours()
         .at_least(0),
     // ------------------------------------------------------------------------------------------------ norms, MLP
-    described("sublayer_output_norms", kMaybeText, "null",
-              "Norms on the outputs of attention and MLP: also (Grok, GLM 4, Gemma 2), or only there (OLMo 2).",
-              "model.layers.mlp_output_norm", "norms behind attention and MLP")
+    honoured("sublayer_output_norms", kMaybeText, "null",
+             "Norms on the outputs of attention and MLP: also (Grok, GLM 4, Gemma 2), or only there (OLMo 2).",
+             "model.layers.mlp_output_norm")
         .of_ours()
         .in("also|only"),
     honoured("geglu", kMaybeText, "null", "Gated MLP with GELU: its erf or its tanh form.", "mlp.activation mlp.gated")
         .of_ours()
         .in("erf|tanh"),
     honoured("add_mlp_bias", kBool, "false", "Biases on the MLP alone.", "mlp.bias").of_ours(),
-    described("moe_router_bias", kBool, "false", "The router is a linear layer with a bias (GPT-OSS).",
-              "model.layers.moe.router.bias", "mixture of experts")
+    honoured("moe_router_bias", kBool, "false", "The router is a linear layer with a bias (GPT-OSS).",
+             "model.layers.moe.router.bias")
         .of_ours()
         .under("num_experts"),
-    described("moe_router_group_score", kMaybeText, "null",
-              "Score of a group: its two best added, or its best; null: its best top-k over groups added.",
-              "model.layers.moe.router.groups", "mixture of experts")
+    honoured("moe_router_group_score", kMaybeText, "null",
+             "Score of a group: its two best added, or its best; null: its best top-k over groups added.",
+             "model.layers.moe.router.groups")
         .of_ours()
         .in("top2|max")
         .under("num_experts"),
@@ -111,8 +109,7 @@ constexpr Parameter kRows[] = {
         .of_ours(),
     honoured("logit_multiplier", kFloat, "1.0", "Logits are multiplied by it (Grok).", "model.logit_multiplier")
         .of_ours(),
-    described("padding_id", kMaybeInt, "null", "Its row of the embedding is never trained.", "model.padding_id",
-              "an embedding row that is never trained")
+    honoured("padding_id", kMaybeInt, "null", "Its row of the embedding is never trained.", "model.padding_id")
         .of_ours()
         .at_least(0),
 };
@@ -120,7 +117,7 @@ constexpr Parameter kRows[] = {
 }  // namespace
 
 std::span<const Parameter> megatron_our_rows() {
-  return kRows;
+  return kOursRows;
 }
 
 }  // namespace primus::dialect

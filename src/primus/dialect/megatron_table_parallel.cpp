@@ -11,7 +11,7 @@ constexpr std::string_view kCp = "context parallelism";
 constexpr std::string_view kFsdp = "fully sharded data parallelism";
 constexpr std::string_view kOdc = "on-demand communication";
 
-constexpr Parameter kRows[] = {
+constexpr Parameter kParallelRows[] = {
     // ------------------------------------------------------------------------------------------------ axes
     described("tensor_model_parallel_size", kInt, "1", "Ranks that share each layer.", "parallel.tensor", kTp)
         .at_least(1),
@@ -116,7 +116,7 @@ constexpr Parameter kRows[] = {
 }  // namespace
 
 std::span<const Parameter> megatron_parallel_rows() {
-  return kRows;
+  return kParallelRows;
 }
 
 }  // namespace primus::dialect

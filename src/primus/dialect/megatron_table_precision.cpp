@@ -9,7 +9,7 @@ namespace {
 constexpr std::string_view kFp8 = "fp8";
 constexpr std::string_view kFp4 = "fp4";
 
-constexpr Parameter kRows[] = {
+constexpr Parameter kPrecisionRows[] = {
     // ------------------------------------------------------------------------------------------------ precision, loss
     honoured("bf16", kBool, "false", "Computes in bfloat16, with fp32 main weights.", "precision.compute"),
     honoured("fp16", kBool, "false", "Computes in float16, with fp32 main weights and loss scaling.",
@@ -57,7 +57,7 @@ constexpr Parameter kRows[] = {
         .at_least(0),
     honoured("recompute_modules", kMaybeTexts, "null", "What with selective; null: core_attn.", "recompute.modules")
         .in("core_attn|mlp|layernorm|moe|moe_act|shared_experts|mla_up_proj")
-        .not_yet("moe|moe_act|shared_experts|mla_up_proj"),
+        .not_yet("layernorm"),
     honoured("recompute_layer_ids", kMaybeInts, "null", "Exactly these layers (from 0) with full.",
              "recompute.layer_ids"),
     not_built("distribute_saved_activations", kBool, "false", "Saved inputs cut over tensor-parallel ranks.",
@@ -109,7 +109,7 @@ constexpr Parameter kRows[] = {
 }  // namespace
 
 std::span<const Parameter> megatron_precision_rows() {
-  return kRows;
+  return kPrecisionRows;
 }
 
 }  // namespace primus::dialect

@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::string_view kMuon = "the Muon optimizer";
 
-constexpr Parameter kRows[] = {
+constexpr Parameter kTrainRows[] = {
     // ------------------------------------------------------------------------------------------------ batch
     honoured("micro_batch_size", kMaybeInt, "null", "Sequences per forward pass of one data-parallel rank.",
              "batch.micro_batch_size")
@@ -110,16 +110,21 @@ constexpr Parameter kRows[] = {
     no_effect("overlap_cpu_optimizer_d2h_h2d", kBool, "false", "Copies beside computation.", kMemory),
     no_effect("pin_cpu_grads", kBool, "true", "Pinned host memory.", kMemory),
     no_effect("pin_cpu_params", kBool, "true", "Pinned host memory.", kMemory),
-    not_built("use_precision_aware_optimizer", kBool, "false", "Optimizer state in chosen precisions.",
-              "optimizer state in other precisions"),
-    not_built("main_grads_dtype", kText, "fp32", "Precision of main gradients.", "optimizer state in other precisions")
+    honoured("use_precision_aware_optimizer", kBool, "false", "Optimizer state in chosen precisions.",
+             "optimizer.first_moment optimizer.second_moment optimizer.gradients"),
+    honoured("main_grads_dtype", kText, "fp32", "What summed gradients are rounded to before a step.",
+             "optimizer.gradients")
+        .in("fp32|bf16")
         .under("use_precision_aware_optimizer"),
     not_built("main_params_dtype", kText, "fp32", "Precision of main weights.", "optimizer state in other precisions")
         .under("use_precision_aware_optimizer"),
-    not_built("exp_avg_dtype", kText, "fp32", "Precision of the first moment.", "optimizer state in other precisions")
+    honoured("exp_avg_dtype", kText, "fp32", "Precision of the first moment.", "optimizer.first_moment")
+        .in("fp32|fp16|bf16|fp8")
+        .not_yet("fp16|fp8")
         .under("use_precision_aware_optimizer"),
-    not_built("exp_avg_sq_dtype", kText, "fp32", "Precision of the second moment.",
-              "optimizer state in other precisions")
+    honoured("exp_avg_sq_dtype", kText, "fp32", "Precision of the second moment.", "optimizer.second_moment")
+        .in("fp32|fp16|bf16|fp8")
+        .not_yet("fp16|fp8")
         .under("use_precision_aware_optimizer"),
     not_built("weight_deosc", kBool, "false", "Damps oscillating weights.", "weight de-oscillation"),
     not_built("weight_deosc_period", kInt, "200", "Its period.", "weight de-oscillation").under("weight_deosc"),
@@ -190,7 +195,7 @@ constexpr Parameter kRows[] = {
 }  // namespace
 
 std::span<const Parameter> megatron_train_rows() {
-  return kRows;
+  return kTrainRows;
 }
 
 }  // namespace primus::dialect

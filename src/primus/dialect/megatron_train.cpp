@@ -132,6 +132,17 @@ void megatron_optimizer(Translation& t) {
   o.embedding_and_head_lr = t.keys.maybe_number("decoupled_lr");
   o.embedding_and_head_min_lr = t.keys.maybe_number("decoupled_min_lr");
   if (t.keys.flag("use_distributed_optimizer")) o.shard_state = true;  // FSDP may have set it
+  if (t.keys.flag("use_precision_aware_optimizer")) {
+    const auto dtype = [&t](const char* key) {
+      return t.keys.text(key) == "bf16" ? spec::Dtype::BFloat16 : spec::Dtype::Float32;
+    };
+    o.first_moment = dtype("exp_avg_dtype");
+    o.second_moment = dtype("exp_avg_sq_dtype");
+    o.gradients = dtype("main_grads_dtype");
+    if (!o.shard_state)
+      t.error("use_precision_aware_optimizer", "state in chosen precisions belongs to the distributed optimizer",
+              "use_distributed_optimizer: true");
+  }
   if (o.embedding_and_head_min_lr && !o.embedding_and_head_lr)
     t.error("decoupled_min_lr", "decoupled_min_lr needs decoupled_lr", "decoupled_lr");
   for (const char* beta : {"adam_beta1", "adam_beta2"})

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cctype>
 
+#include "primus/dialect/translate_writers.h"
+
 namespace primus::dialect {
 
 namespace {
@@ -22,6 +24,17 @@ constexpr Parameter kModuleRows[] = {
     honoured("stderr_sink_level", kText, "INFO", "Level of the console.", "logging.console_level")
         .in(kLevels)
         .in_any_case(),
+    honoured("init_from", kMaybeText, "null",
+             "Hugging Face folder whose weights the run starts from (also --init-from); a resume does not read it.",
+             "checkpoint.init_from")
+        .of_ours(),
+    honoured(
+        "export_every", kMaybeInt, "null",
+        "Steps between Hugging Face folders of the weights in <run folder>/exports, also one at the end; null: none.",
+        "checkpoint.export_every_steps")
+        .at_least(1)
+        .in_unit("steps")
+        .of_ours(),
 };
 
 }  // namespace
@@ -41,6 +54,14 @@ void module_to_spec(Translation& t) {
   };
   t.run.logging.console_level = level(console);
   t.run.logging.file_level = level(file);
+  t.run.checkpoint.init_from = t.keys.text("init_from");
+  t.run.checkpoint.export_every_steps = t.keys.maybe_integer("export_every").value_or(0);
+}
+
+void write_module(const spec::RunSpec& run, KeyWriter& keys) {
+  const spec::Checkpoint& c = run.checkpoint;
+  if (!c.init_from.empty()) keys.set("init_from", c.init_from);
+  if (c.export_every_steps > 0) keys.set("export_every", c.export_every_steps);
 }
 
 }  // namespace primus::dialect

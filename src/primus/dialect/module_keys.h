@@ -7,7 +7,8 @@
 namespace primus::dialect {
 
 std::span<const Parameter> module_rows();
-// sink_level, stderr_sink_level, file_sink_level: names in any case; the first replaces both others.
+// init_from, export_every; sink_level, stderr_sink_level, file_sink_level: names in any case; the first replaces both
+// others.
 void module_to_spec(Translation& t);
 
 }  // namespace primus::dialect

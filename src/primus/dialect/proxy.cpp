@@ -77,6 +77,7 @@ class Shrinker {
       return change.key.starts_with("override_model.");
     });
     if (!permission.empty() && of_model) list_.set(permission, Value(true), "allows override_model");
+    if (!run_.checkpoint.init_from.empty()) list_.set("init_from", Value(), "those weights have other sizes");
     return list_.take();
   }
 

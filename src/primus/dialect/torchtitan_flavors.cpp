@@ -24,7 +24,7 @@ struct Llama3Row {
   double ffn_dim_multiplier = 0;
   std::string_view attn_type = "sdpa", attn_mask_type = "causal";
 };
-constexpr Llama3Row kLlama3[] = {
+constexpr Llama3Row kLlama3Rows[] = {
     {.flavor = "debugmodel", .dim = 256, .n_layers = 6, .n_heads = 16, .vocab_size = 2048},
     {.flavor = "debugmodel_flex_attn",
      .dim = 256,
@@ -118,7 +118,7 @@ struct Qwen3Row {
   double rope_theta = 1e6;
   MoeRow moe = {};
 };
-constexpr Qwen3Row kQwen3[] = {
+constexpr Qwen3Row kQwen3Rows[] = {
     {"debugmodel", 256, 8, 16, 8, 3072, true, 2048},
     {"0.6B", 1024, 28, 16, 8, 3072, true},
     {"1.7B", 2048, 28, 16, 8, 6144, true},
@@ -140,7 +140,7 @@ struct DeepSeekRow {
 };
 constexpr MoeRow kDeepSeekDebugMoe{
     .num_experts = 8, .num_shared_experts = 2, .top_k = 3, .score_func = "softmax", .score_before_experts = false};
-constexpr DeepSeekRow kDeepSeek[] = {
+constexpr DeepSeekRow kDeepSeekRows[] = {
     {"debugmodel", 2048, 256, 1024, 256, 6, 1, 16, 0, 0.70, false, kDeepSeekDebugMoe},
     {"debugmodel_flex_attn", 2048, 256, 1024, 256, 6, 1, 16, 0, 0.70, true, kDeepSeekDebugMoe},
     {"16B",
@@ -200,7 +200,7 @@ struct GptOssRow {
   std::string_view flavor;
   int64_t dim, n_layers, num_experts;
 };
-constexpr GptOssRow kGptOss[] = {{"debugmodel", 256, 4, 8}, {"20b", 2880, 24, 32}, {"120b", 2880, 36, 128}};
+constexpr GptOssRow kGptOssRows[] = {{"debugmodel", 256, 4, 8}, {"20b", 2880, 24, 32}, {"120b", 2880, 36, 128}};
 
 std::optional<int64_t> if_positive(int64_t value) {
   return value > 0 ? std::optional(value) : std::nullopt;
@@ -354,15 +354,15 @@ std::vector<std::string> titan_families() {
 std::optional<TitanModel> titan_model(TitanFamily family, std::string_view flavor) {
   switch (family) {
     case TitanFamily::Llama3:
-      return find_in(kLlama3, flavor);
+      return find_in(kLlama3Rows, flavor);
     case TitanFamily::Llama4:
       return find_in(kLlama4, flavor);
     case TitanFamily::DeepSeekV3:
-      return find_in(kDeepSeek, flavor);
+      return find_in(kDeepSeekRows, flavor);
     case TitanFamily::Qwen3:
-      return find_in(kQwen3, flavor);
+      return find_in(kQwen3Rows, flavor);
     case TitanFamily::GptOss:
-      return find_in(kGptOss, flavor);
+      return find_in(kGptOssRows, flavor);
   }
   return std::nullopt;
 }
@@ -370,15 +370,15 @@ std::optional<TitanModel> titan_model(TitanFamily family, std::string_view flavo
 std::vector<std::string> titan_flavors(TitanFamily family) {
   switch (family) {
     case TitanFamily::Llama3:
-      return names_of(kLlama3);
+      return names_of(kLlama3Rows);
     case TitanFamily::Llama4:
       return names_of(kLlama4);
     case TitanFamily::DeepSeekV3:
-      return names_of(kDeepSeek);
+      return names_of(kDeepSeekRows);
     case TitanFamily::Qwen3:
-      return names_of(kQwen3);
+      return names_of(kQwen3Rows);
     case TitanFamily::GptOss:
-      return names_of(kGptOss);
+      return names_of(kGptOssRows);
   }
   return {};
 }

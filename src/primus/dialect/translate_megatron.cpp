@@ -83,7 +83,7 @@ void write_precision(const spec::RunSpec& run, KeyWriter& keys) {
   keys.set("check_for_nan_in_loss_and_grad", run.exit.fail_on_nan);
 }
 
-void write_layout(const spec::RunSpec& run, KeyWriter& keys) {
+void write_megatron_layout(const spec::RunSpec& run, KeyWriter& keys) {
   const spec::Parallel& p = run.parallel;
   keys.set("tensor_model_parallel_size", p.tensor);
   keys.set("pipeline_model_parallel_size", p.pipeline);
@@ -121,7 +121,7 @@ config::Value paths_of(const spec::DataBlend& blend) {
   return config::Value(std::move(words));
 }
 
-void write_data(const spec::RunSpec& run, KeyWriter& keys) {
+void write_megatron_data(const spec::RunSpec& run, KeyWriter& keys) {
   const spec::Data& data = run.data;
   const bool made_up = data.mock || (data.texts && data.texts->random_integers);
   keys.set("seq_length", data.sequence_length);
@@ -159,8 +159,8 @@ void write_megatron_training(const spec::RunSpec& run, KeyWriter& keys) {
   write_schedules(run, keys);
   write_optimizer(run, keys);
   write_precision(run, keys);
-  write_layout(run, keys);
-  write_data(run, keys);
+  write_megatron_layout(run, keys);
+  write_megatron_data(run, keys);
   keys.set("eval_iters", run.evaluation.num_batches);
   if (run.evaluation.interval_steps > 0) keys.set("eval_interval", run.evaluation.interval_steps);
   const spec::Checkpoint& c = run.checkpoint;
@@ -178,6 +178,7 @@ void write_megatron_training(const spec::RunSpec& run, KeyWriter& keys) {
   keys.set("disable_tensorboard", !run.logging.tensorboard);
   keys.set("stderr_sink_level", run.logging.console_level);
   keys.set("file_sink_level", run.logging.file_level);
+  write_module(run, keys);
 }
 
 }  // namespace primus::dialect

@@ -85,6 +85,7 @@ void write_maxtext_training(const spec::RunSpec& run, KeyWriter& keys) {
   keys.set("enable_tensorboard", run.logging.tensorboard);
   keys.set("stderr_sink_level", run.logging.console_level);
   keys.set("file_sink_level", run.logging.file_level);
+  write_module(run, keys);
 }
 
 void write_bridge_training(const spec::RunSpec& run, KeyWriter& keys) {
@@ -109,6 +110,7 @@ void write_bridge_training(const spec::RunSpec& run, KeyWriter& keys) {
   if (run.evaluation.interval_steps > 0) keys.set("eval_interval", run.evaluation.interval_steps);
   if (run.checkpoint.interval_steps > 0) keys.set("save_interval", run.checkpoint.interval_steps);
   keys.set("skip_save", !run.checkpoint.save);
+  write_module(run, keys);
 }
 
 }  // namespace primus::dialect

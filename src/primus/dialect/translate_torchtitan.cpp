@@ -185,7 +185,7 @@ void write_schedule(const spec::RunSpec& run, KeyWriter& keys) {
                                                                                          : "linear");
 }
 
-void write_layout(const spec::RunSpec& run, KeyWriter& keys) {
+void write_torchtitan_layout(const spec::RunSpec& run, KeyWriter& keys) {
   const spec::Parallel& p = run.parallel;
   keys.set("parallelism.tensor_parallel_degree", p.tensor);
   keys.set("parallelism.pipeline_parallel_degree", p.pipeline);
@@ -203,7 +203,7 @@ void write_layout(const spec::RunSpec& run, KeyWriter& keys) {
   if (r.kind == spec::RecomputeKind::Selective) keys.set("activation_checkpoint.selective_ac_option", "op");
 }
 
-void write_data(const spec::RunSpec& run, KeyWriter& keys) {
+void write_torchtitan_data(const spec::RunSpec& run, KeyWriter& keys) {
   const bool made_up = run.data.mock || (run.data.texts && run.data.texts->random_integers);
   keys.set("training.mock_data", made_up);
   if (run.data.texts && !run.data.texts->dataset.empty()) keys.set("training.dataset", run.data.texts->dataset);
@@ -236,8 +236,8 @@ void write_titan_training(const spec::RunSpec& run, KeyWriter& keys) {
   keys.set("optimizer.eps", o.eps);
   keys.set("optimizer.weight_decay", run.weight_decay.start);
   write_schedule(run, keys);
-  write_layout(run, keys);
-  write_data(run, keys);
+  write_torchtitan_layout(run, keys);
+  write_torchtitan_data(run, keys);
   keys.set("debug.seed", run.seed);
   if (run.evaluation.interval_steps > 0 && run.evaluation.num_batches > 0) {
     keys.set("validation.enable", true);
@@ -255,6 +255,7 @@ void write_titan_training(const spec::RunSpec& run, KeyWriter& keys) {
   keys.set("metrics.enable_tensorboard", run.logging.tensorboard);
   keys.set("stderr_sink_level", run.logging.console_level);
   keys.set("file_sink_level", run.logging.file_level);
+  write_module(run, keys);
 }
 
 }  // namespace primus::dialect

@@ -27,6 +27,9 @@ class KeyWriter {
   std::vector<std::string>& notes_;
 };
 
+// Keys of every module, whatever its dialect (module_keys.h), but its log levels.
+void write_module(const spec::RunSpec& run, KeyWriter& keys);
+
 void write_megatron_training(const spec::RunSpec& run, KeyWriter& keys);
 void write_titan_training(const spec::RunSpec& run, KeyWriter& keys);
 void write_maxtext_training(const spec::RunSpec& run, KeyWriter& keys);

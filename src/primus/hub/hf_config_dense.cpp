@@ -234,7 +234,7 @@ Json write_gemma2(const Model& m) {
   out["attention_bias"] = a.qkv_bias;
   // The nearest whole number where there is one: a root does not give back the very number that was read.
   const double scalar = 1 / (a.softmax_scale * a.softmax_scale);
-  out["query_pre_attn_scalar"] = std::abs(scalar - std::round(scalar)) < 1e-9 * scalar ? std::round(scalar) : scalar;
+  out["query_pre_attn_scalar"] = whole_if_near(scalar);
   out["attn_logit_softcapping"] = a.logit_soft_cap == 0 ? Json(nullptr) : Json(a.logit_soft_cap);
   out["final_logit_softcapping"] = m.logit_soft_cap == 0 ? Json(nullptr) : Json(m.logit_soft_cap);
   out["sliding_window"] = has_windows(m) ? Json(first_window(m)) : Json(nullptr);

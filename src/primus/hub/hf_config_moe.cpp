@@ -14,7 +14,14 @@ using spec::Model;
 
 constexpr HfDefaults kMixtral{32000, 4096, 14336, 32, 32, 8, 0, 131072, 1e-5, 1000000};
 constexpr HfDefaults kQwen3Moe{151936, 2048, 6144, 24, 32, 4, 0, 32768, 1e-6, 10000};
-constexpr HfDefaults kGptOss{201088, 2880, 2880, 36, 64, 8, 64, 131072, 1e-5, 150000};
+constexpr HfDefaults kGptOss{
+    201088, 2880,
+    2880,   36,
+    64,     8,
+    64,     131072,
+    1e-5,   150000,
+    false,  std::nullopt,
+    1,      spec::YarnRopeScaling{.factor = 32, .original_max_positions = 4096, .whole_bounds = false}};
 constexpr HfDefaults kLlama4{202048, 5120, 8192, 48, 40, 8, 128, 131072, 1e-5, 500000};
 constexpr HfDefaults kGlm4Moe{151552, 4096, 10944, 46, 96, 8, 0, 131072, 1e-5, 10000, false, std::nullopt, 0.5};
 constexpr HfDefaults kGrok1{131072, 6144, 32768, 64, 48, 8, 0, 8192, 1e-5, 10000, true};
@@ -230,13 +237,6 @@ Json write_deepseek(const Model& m, const char* type, const char* architecture) 
   const spec::Moe& moe = some_moe(m);
   out.erase("head_dim");
   write_rope(m, out, true);
-  if (!a.latent) return out;
-  out["attention_bias"] = a.qkv_bias;
-  out["q_lora_rank"] = a.latent->q_lora_rank == 0 ? Json(nullptr) : Json(a.latent->q_lora_rank);
-  out["kv_lora_rank"] = a.latent->kv_lora_rank;
-  out["qk_nope_head_dim"] = a.latent->nope_head_dim;
-  out["qk_rope_head_dim"] = a.latent->rope_head_dim;
-  out["v_head_dim"] = a.latent->v_head_dim;
   out["first_k_dense_replace"] = leading_dense(m);
   out["moe_layer_freq"] = 1;
   out["n_routed_experts"] = moe.num_experts;
@@ -245,6 +245,13 @@ Json write_deepseek(const Model& m, const char* type, const char* architecture) 
   const int64_t width = std::max<int64_t>(1, moe.expert.ffn_size);
   out["n_shared_experts"] = moe.shared_ffn_size / width;
   out["routed_scaling_factor"] = moe.router.scale;
+  if (!a.latent) return out;
+  out["attention_bias"] = a.qkv_bias;
+  out["q_lora_rank"] = a.latent->q_lora_rank == 0 ? Json(nullptr) : Json(a.latent->q_lora_rank);
+  out["kv_lora_rank"] = a.latent->kv_lora_rank;
+  out["qk_nope_head_dim"] = a.latent->nope_head_dim;
+  out["qk_rope_head_dim"] = a.latent->rope_head_dim;
+  out["v_head_dim"] = a.latent->v_head_dim;
   return out;
 }
 
@@ -347,6 +354,7 @@ Json write_gpt_oss(const Model& m) {
   out["num_local_experts"] = moe.num_experts;
   out["num_experts_per_tok"] = moe.top_k;
   out["swiglu_limit"] = moe.expert.clamp;
+  if (out["rope_scaling"].is_null()) out["rope_scaling"] = {{"rope_type", "default"}};  // absent would mean yarn
   Json types = Json::array();
   for (const LayerSpec& layer : m.layers) {
     types.push_back(layer.attention.window_keys ? "sliding_attention" : "full_attention");
@@ -426,7 +434,8 @@ Json write_llama4(const Model& m) {
     out["intermediate_size_mlp"] = m.layers[i].mlp.ffn_size;
     if (a.chunk_size) out["attention_chunk_size"] = *a.chunk_size;
     norms = norms || a.qk_norm;
-    if (a.temperature) out["attn_scale"] = a.temperature->scale, out["floor_scale"] = a.temperature->floor_scale;
+    if (a.temperature)
+      out["attn_scale"] = a.temperature->scale, out["floor_scale"] = whole_if_near(a.temperature->floor_scale);
     tuned = tuned || a.temperature;
   }
   out["no_rope_layers"] = with_rope;

@@ -75,6 +75,7 @@ struct HfDefaults {
   bool tied = false;
   std::optional<int64_t> padding_id = std::nullopt;
   double fraction = 1;
+  std::optional<spec::YarnRopeScaling> yarn = std::nullopt;  // where the file says nothing about rotation
 };
 
 // The llama skeleton: sizes, norms, rotation, gated MLP, vocabulary; every layer alike, no biases.
@@ -87,6 +88,8 @@ void read_attention_bias(HfReader& r, spec::Model& model, bool otherwise, bool o
 void read_layer_types(HfReader& r, spec::Model& model, int64_t window, const std::function<bool(int64_t)>& is_sliding);
 void use_experts(spec::Model& model, const spec::Moe& moe, const std::function<bool(int64_t)>& has_experts);
 
+// A whole number where the value is one up to rounding: the reference demands it of some keys.
+Json whole_if_near(double value);
 Json write_skeleton(const spec::Model& model, const char* model_type, const char* architecture);
 void write_rope(const spec::Model& model, Json& out, bool deepseek);
 

@@ -103,10 +103,15 @@ spec::Rope read_rope(HfReader& r, const HfDefaults& defaults, int64_t max_positi
     rope.llama3 = l;
   } else if (type == "yarn") {
     rope.yarn = read_yarn(part, max_positions, score_factor);
+  } else if (defaults.yarn && (block == nullptr || block->empty())) {
+    rope.yarn = defaults.yarn;
+    rope.yarn->cos_sin_factor = magnitude(rope.yarn->factor, 1);
+    r.decide("rope.yarn", format_double(rope.yarn->factor), "nothing is said of rope: the default of the family");
   } else if (type != "default") {
     r.error(name, "the rope scaling '" + type + "' is not built", "default, linear, llama3, yarn");
   }
-  r.decide("rope", type, block == nullptr ? "no rope_scaling and no rope_parameters" : std::string(name));
+  r.decide("rope", rope.yarn ? "yarn" : type,
+           block == nullptr ? "no rope_scaling and no rope_parameters" : std::string(name));
   return rope;
 }
 
@@ -205,6 +210,11 @@ void read_layer_types(HfReader& r, spec::Model& model, int64_t window, const std
 void use_experts(spec::Model& model, const spec::Moe& moe, const std::function<bool(int64_t)>& has_experts) {
   for (size_t i = 0; i < model.layers.size(); ++i)
     if (has_experts(static_cast<int64_t>(i))) model.layers[i].moe = moe;
+}
+
+Json whole_if_near(double value) {
+  if (std::abs(value - std::round(value)) < 1e-9 * std::abs(value)) return static_cast<int64_t>(std::round(value));
+  return value;
 }
 
 void write_rope(const spec::Model& model, Json& out, bool deepseek) {

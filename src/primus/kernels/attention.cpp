@@ -23,7 +23,8 @@ AttentionMethod method_for(const AttentionRoute& route, at::ScalarType dtype) {
 }
 
 bool fits_torch(const at::Tensor& q, const at::Tensor& k, const AttentionOptions& options) {
-  return !options.document_start.defined() && options.dropout.p == 0 && q.size(1) == k.size(1);
+  return !options.document_start.defined() && options.dropout.p == 0 && options.score_cap == 0 &&
+         q.size(1) == k.size(1);
 }
 
 void check_inputs(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const AttentionOptions& options) {
@@ -40,6 +41,7 @@ void check_inputs(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
   }
   PRIMUS_CHECK(options.dropout.p >= 0 && options.dropout.p < 1 && (options.dropout.p == 0 || options.dropout.keep),
                "attention: dropout needs 0 <= p < 1 and a keep function");
+  PRIMUS_CHECK(options.score_cap == 0 || options.dropout.p == 0, "attention: a score cap and dropout together");
 }
 
 at::Tensor rows_contiguous(const at::Tensor& t) {

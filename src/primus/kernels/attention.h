@@ -46,10 +46,13 @@ struct AttentionDropout {
 };
 
 struct AttentionOptions {
-  bool causal = true;         // key s is seen by query t when s <= t + S - T
-  double softmax_scale = 0;   // 0: 1 / sqrt(D)
-  at::Tensor document_start;  // int32 [B, T], T == S: first position of each token's document; undefined: one document
-  AttentionDropout dropout;   // p == 0: off
+  bool causal = true;        // key s is seen by query t when s <= t + S - T
+  double softmax_scale = 0;  // 0: 1 / sqrt(D)
+  double score_cap = 0;      // cap * tanh(scaled score / cap), not together with dropout; 0: none
+  // int32 [B, T], T == S, not decreasing in t. Causal: the first key that each query sees, for documents, windows and
+  // chunks alike. Otherwise: the first position of each token's document. Undefined: 0.
+  at::Tensor document_start;
+  AttentionDropout dropout;  // p == 0: off
 };
 
 // out [B, T, H, D] contiguous, of q's dtype; lse [B, H, T] f32 (f64 for f64): log of the sum of exp(scale * q.k).

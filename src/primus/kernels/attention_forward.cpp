@@ -25,7 +25,13 @@ AttentionShape::AttentionShape(const at::Tensor& q, const at::Tensor& k, const A
       d_words((d + words_hold - 1) / words_hold),
       per_word(words_hold),
       scale(static_cast<float>(options.softmax_scale != 0 ? options.softmax_scale
-                                                          : 1.0 / std::sqrt(static_cast<double>(d)))) {}
+                                                          : 1.0 / std::sqrt(static_cast<double>(d)))),
+      cap(static_cast<float>(options.score_cap)) {}
+
+void cap_scores(const AttentionShape& s, float* scores, int64_t count) {
+  const float inward = s.scale / s.cap, outward = s.cap / s.scale;
+  for (int64_t i = 0; i < count; ++i) scores[i] = std::tanh(scores[i] * inward) * outward;
+}
 
 VisibleKeys visible_keys(const AttentionOptions& options, int64_t num_batch, int64_t num_queries, int64_t num_keys) {
   const bool documents = options.document_start.defined();
@@ -134,6 +140,7 @@ struct QueryTile {
       if (bounds.sees_none(first_key, count)) continue;
       kernels.product(keys.k_tile(s, b, g, j), s.d_words, w.q_lanes, kQueries, w.scores, kQueries,
                       static_cast<int>(count), kQueries, static_cast<int>(s.d_words), false);
+      if (s.cap > 0) cap_scores(s, w.scores, count * kQueries);
       tile::ForwardStep step{w.scores, static_cast<int>(count), s.scale * 1.44269504f, {}, nullptr, w.max, w.sum,
                              w.out,    static_cast<int>(s.d),   w.probabilities};
       if (!bounds.sees_all(first_key, count)) step.mask = tile_mask(visible, b, i, first_key);

@@ -9,7 +9,7 @@ namespace {
 
 struct Problem {
   at::Tensor q, k, v;  // f64 [B, H, T or S, D], keys repeated for every head of their group
-  double scale;
+  double scale, cap;
   at::Tensor seen;  // f64 [B, T, S] 1 or 0
   at::Tensor keep;  // f64 [B, H, T, S]: dropout factors
 };
@@ -27,7 +27,7 @@ at::Tensor seen_keys(int64_t num_batch, int64_t t, int64_t s, const AttentionOpt
         bool visible = !options.causal || key <= query + s - t;
         if (options.document_start.defined()) {
           const auto start = options.document_start.accessor<int32_t, 2>();
-          visible = visible && start[b][query] == start[b][key];
+          visible = visible && (options.causal ? key >= start[b][query] : start[b][query] == start[b][key]);
         }
         see[b][query][key] = visible ? 1 : 0;
       }
@@ -62,13 +62,19 @@ Problem problem(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, c
           heads(k, h),
           heads(v, h),
           scale,
+          options.score_cap,
           seen_keys(b, t, s, options),
           keep_factors(b, h, t, s, options.dropout)};
 }
 
-// Masked scores [B, H, T, S].
+at::Tensor raw_scores(const Problem& p) {
+  return p.scale * at::matmul(p.q, p.k.transpose(2, 3));
+}
+
+// Capped and masked scores [B, H, T, S].
 at::Tensor scores(const Problem& p) {
-  const at::Tensor s = p.scale * at::matmul(p.q, p.k.transpose(2, 3));
+  at::Tensor s = raw_scores(p);
+  if (p.cap != 0) s = p.cap * (s / p.cap).tanh();
   return s.masked_fill(p.seen.unsqueeze(1) == 0, -std::numeric_limits<double>::infinity());
 }
 
@@ -101,7 +107,8 @@ AttentionGrads attention_backward_reference(const at::Tensor& dout, const at::Te
   const at::Tensor dout_heads = heads(dout, q.size(2));
   const at::Tensor dprobability = at::matmul(dout_heads, p.v.transpose(2, 3)) * p.keep;
   // softmax: ds = p (dp - sum over keys of p dp)
-  const at::Tensor ds = probability * (dprobability - (probability * dprobability).sum(-1, true)) * p.scale;
+  at::Tensor ds = probability * (dprobability - (probability * dprobability).sum(-1, true)) * p.scale;
+  if (p.cap != 0) ds = ds * (1 - (raw_scores(p) / p.cap).tanh().square());
   AttentionGrads grads;
   grads.dq = at::matmul(ds, p.k).transpose(1, 2).to(q.scalar_type()).contiguous();
   grads.dk = group_sums(at::matmul(ds.transpose(2, 3), p.q), k);

@@ -23,11 +23,15 @@ struct AttentionShape {
   int64_t d_words;  // words of a row
   int64_t per_word;
   float scale;
+  float cap;  // of scaled scores; 0: none
 
   AttentionShape(const at::Tensor& q, const at::Tensor& k, const AttentionOptions& options, int64_t words_hold);
   int64_t key_words() const { return tile::kKeys / per_word; }
   int64_t query_words() const { return tile::kQueries / per_word; }
 };
+
+// Raw products whose scaled value is cap * tanh(scale * score / cap).
+void cap_scores(const AttentionShape& s, float* scores, int64_t count);
 
 void attention_forward_tiled(const tile::Kernels& kernels, const at::Tensor& q, const at::Tensor& k,
                              const at::Tensor& v, const AttentionOptions& options, at::Tensor out, at::Tensor lse);

@@ -76,6 +76,16 @@ at::ScalarType wide_type(const at::Tensor& t) {
   return t.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
 }
 
+// Logits become cap * tanh(logit / cap), in place.
+void cap_logits(const at::Tensor& logits, double cap) {
+  if (cap != 0) logits.copy_(logits.to(wide_type(logits)).div_(cap).tanh_().mul_(cap));
+}
+
+// For d logit = d capped * (1 - tanh^2). Undefined without a cap.
+at::Tensor tanh_squared(const at::Tensor& capped, double cap) {
+  return cap == 0 ? at::Tensor() : at::div(capped.to(wide_type(capped)), cap).square_();
+}
+
 int64_t columns_in_softmax(int64_t num_rows, const CrossEntropyOptions& options) {
   return options.padded_rows_in_softmax || options.vocab_size == 0 ? num_rows : options.vocab_size;
 }
@@ -116,8 +126,11 @@ CrossEntropyGrads linear_cross_entropy(const GemmRoute& route, const at::Tensor&
     const at::Tensor x_chunk = x.narrow(0, begin, count);
     at::Tensor logits = buffer.narrow(0, 0, count);
     linear_forward_out(route, x_chunk, w, logits);
+    cap_logits(logits, options.soft_cap);
+    const at::Tensor squares = tanh_squared(logits, options.soft_cap);
     softmax_chunk(logits, labels.narrow(0, begin, count), weights.narrow(0, begin, count),
                   columns_in_softmax(rows, options), result.loss.narrow(0, begin, count));
+    if (squares.defined()) logits.copy_(logits * (1 - squares));
     linear_dgrad_out(route, logits, w, result.dx.narrow(0, begin, count));
     if (w_main_grad.defined()) linear_wgrad(route, logits, x_chunk, w_main_grad, accumulate || begin > 0);
   }
@@ -136,6 +149,7 @@ at::Tensor linear_cross_entropy_loss(const GemmRoute& route, const at::Tensor& x
     const int64_t count = std::min(chunk, n - begin);
     at::Tensor logits = buffer.narrow(0, 0, count);
     linear_forward_out(route, x.narrow(0, begin, count), w, logits);
+    cap_logits(logits, options.soft_cap);
     softmax_chunk(logits, labels.narrow(0, begin, count), {}, columns_in_softmax(rows, options),
                   loss.narrow(0, begin, count));
   }

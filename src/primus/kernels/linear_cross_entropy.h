@@ -14,6 +14,7 @@ namespace primus::kernels {
 struct CrossEntropyOptions {
   int64_t vocab_size = 0;              // rows of w that are tokens; 0: all of them
   bool padded_rows_in_softmax = true;  // rows >= vocab_size take part in the sum of exp (megatron), or do not exist
+  double soft_cap = 0;                 // logits are cap * tanh(logit / cap); 0: none
   int64_t chunk_tokens = 0;            // 0: as many as keep logits within an eighth of [N, V] f32, at least 64
 };
 

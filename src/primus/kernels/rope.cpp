@@ -1,5 +1,6 @@
 #include "primus/kernels/rope.h"
 
+#include <algorithm>
 #include <cmath>
 #include <vector>
 
@@ -10,15 +11,7 @@ namespace primus::kernels {
 
 namespace {
 
-double scaled_frequency(const RopeOptions& options, double w) {
-  switch (options.scaling) {
-    case RopeScaling::None:
-      return w;
-    case RopeScaling::Linear:
-      return w / options.factor;
-    case RopeScaling::Llama3:
-      break;
-  }
+double llama3_frequency(const RopeOptions& options, double w) {
   const double original = static_cast<double>(options.original_positions);
   const double wavelength = 2 * M_PI / w;
   if (wavelength > original / options.low_frequency_factor) return w / options.factor;
@@ -26,6 +19,36 @@ double scaled_frequency(const RopeOptions& options, double w) {
   const double t = (original / wavelength - options.low_frequency_factor) /
                    (options.high_frequency_factor - options.low_frequency_factor);
   return (1 - t) * w / options.factor + t * w;
+}
+
+// The pair that makes this many turns over the original positions, as a real number.
+double yarn_pair(const RopeOptions& options, double turns) {
+  const double original = static_cast<double>(options.original_positions);
+  return static_cast<double>(options.rotary_dim) * std::log(original / (turns * 2 * M_PI)) /
+         (2 * std::log(options.base));
+}
+
+double yarn_frequency(const RopeOptions& options, double w, int64_t pair) {
+  double low = yarn_pair(options, options.beta_fast), high = yarn_pair(options, options.beta_slow);
+  if (options.whole_bounds) low = std::floor(low), high = std::ceil(high);
+  low = std::max(low, 0.0);
+  high = std::min(high, static_cast<double>(options.rotary_dim - 1));
+  if (low == high) high += 0.001;
+  const double ramp = std::clamp((static_cast<double>(pair) - low) / (high - low), 0.0, 1.0);
+  return w / options.factor * ramp + w * (1 - ramp);
+}
+
+double scaled_frequency(const RopeOptions& options, int64_t pair) {
+  const double w = std::pow(options.base, -2.0 * static_cast<double>(pair) / static_cast<double>(options.rotary_dim));
+  switch (options.scaling) {
+    case RopeScaling::None:
+      return w;
+    case RopeScaling::Llama3:
+      return llama3_frequency(options, w);
+    case RopeScaling::Yarn:
+      return yarn_frequency(options, w, pair);
+  }
+  return w;
 }
 
 int64_t position_of(const at::Tensor& positions, int64_t token, int64_t default_position) {
@@ -46,22 +69,20 @@ void copy_rest(const simd::RopeHeads<X>& a) {
 
 std::tuple<at::Tensor, at::Tensor> rope_table(const RopeOptions& options) {
   PRIMUS_CHECK(options.rotary_dim >= 2 && options.rotary_dim % 2 == 0, "rope: the rotary width must be even");
-  PRIMUS_CHECK(options.num_positions >= 0 && options.base > 0 && options.factor > 0, "rope: positions, base, factor");
+  PRIMUS_CHECK(options.num_positions >= 0 && options.base > 0 && options.factor > 0 && options.position_divisor > 0,
+               "rope: positions, base, factor");
   const int64_t half = options.rotary_dim / 2;
   at::Tensor cos = at::empty({options.num_positions, half}, at::kFloat);
   at::Tensor sin = at::empty_like(cos);
   std::vector<double> frequency;
-  for (int64_t i = 0; i < half; ++i) {
-    const double exponent = -2.0 * static_cast<double>(i) / static_cast<double>(options.rotary_dim);
-    frequency.push_back(scaled_frequency(options, std::pow(options.base, exponent)));
-  }
+  for (int64_t i = 0; i < half; ++i) frequency.push_back(scaled_frequency(options, i) / options.position_divisor);
   float* cos_data = pointer<float>(cos);
   float* sin_data = pointer<float>(sin);
   for (int64_t position = 0; position < options.num_positions; ++position) {
     for (int64_t i = 0; i < half; ++i) {
       const double angle = static_cast<double>(position) * frequency[static_cast<size_t>(i)];
-      cos_data[position * half + i] = static_cast<float>(std::cos(angle));
-      sin_data[position * half + i] = static_cast<float>(std::sin(angle));
+      cos_data[position * half + i] = static_cast<float>(options.amplitude * std::cos(angle));
+      sin_data[position * half + i] = static_cast<float>(options.amplitude * std::sin(angle));
     }
   }
   return {cos, sin};

@@ -10,8 +10,8 @@ namespace primus::kernels {
 
 enum class RopeScaling {
   None,
-  Linear,  // position / factor
   Llama3,  // long wavelengths / factor, short ones kept, a ramp between (Llama 3.1 reference code)
+  Yarn,    // the same idea with a ramp over the pair's index (Peng et al. 2023, section 3.2)
 };
 
 struct RopeOptions {
@@ -23,6 +23,12 @@ struct RopeOptions {
   double low_frequency_factor = 1.0;
   double high_frequency_factor = 4.0;
   int64_t original_positions = 8192;
+  double beta_fast = 32.0, beta_slow = 1.0;  // Yarn: pairs with more, or fewer, turns over the original positions
+  bool whole_bounds = true;                  // Yarn: the ramp's ends are rounded to whole pairs
+  double position_divisor = 1.0;             // linear scaling, on top of the others: position / divisor
+  double amplitude = 1.0;                    // cos and sin are multiplied by it
+
+  bool operator==(const RopeOptions&) const = default;
 };
 
 enum class RopeLayout {
@@ -35,8 +41,8 @@ enum class RopeDirection {
   Backward,  // by -angle: the gradient
 };
 
-// cos and sin of position * w_i, both fp32 [num_positions, R/2], computed in double; w_i = base^(-2i/R), then scaled.
-// Source: Su et al. 2021, section 3.2.2.
+// amplitude * cos and sin of position * w_i, both fp32 [num_positions, R/2], computed in double; w_i = base^(-2i/R),
+// then scaled. Source: Su et al. 2021, section 3.2.2.
 std::tuple<at::Tensor, at::Tensor> rope_table(const RopeOptions& options);
 
 // y1 = x1 cos - x2 sin, y2 = x2 cos + x1 sin on the first R entries of every head; the others are copied. x, y: [B, T,

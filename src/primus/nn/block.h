@@ -1,10 +1,12 @@
-// One decoder layer: attention and MLP around a residual stream.
+// One decoder layer: attention and feed-forward network around a residual stream.
 #pragma once
 
 #include <memory>
 #include <vector>
 
-#include "primus/nn/functions.h"
+#include "primus/nn/mixer.h"
+#include "primus/nn/mlp.h"
+#include "primus/nn/moe.h"
 
 namespace primus::nn {
 
@@ -21,30 +23,45 @@ at::Tensor advance(Stream& stream, Parameter& gain, Parameter* bias, const spec:
 struct BlockOptions {
   bool fp32_residual = false;
   bool recompute_attention_core = false;
-  bool recompute_mlp = false;
+  bool recompute_up_projection = false;  // latent attention: from the latents on
+  bool recompute_mlp = false;            // dense ones
+  bool recompute_moe = false;
+  bool recompute_shared_experts = false;
   at::ScalarType compute_dtype = at::kFloat;
 };
 
 class Block {
  public:
-  // index: 0-based layer number, part of every parameter name ("layer.3.attn.q.weight").
-  Block(const spec::LayerSpec& layer, int64_t index, const spec::Model& model, RopeTable rope, BlockOptions options);
+  // prefix: of every parameter name ("layer.3"); index: 0-based number over all layers, in reports.
+  Block(const spec::LayerSpec& layer, const std::string& prefix, int64_t index, const spec::Model& model,
+        RopeTable rope, BlockOptions options);
 
   // x + attention(norm(x)), then + mlp(norm(.)).  [b, t, h] -> [b, t, h]
   void forward(Stream& stream, const Context& context);
 
   std::vector<Parameter*> parameters();  // forward order
+  MoeLayer* moe() { return moe_.get(); }
 
  private:
-  at::Tensor attend(const at::Tensor& x_bth, const Context& context);
+  // One half: its norms, what it computes, the dropout behind it.
+  struct Half {
+    std::unique_ptr<Parameter> norm, norm_bias;                // null: the residual stream is read as it is
+    std::unique_ptr<Parameter> output_norm, output_norm_bias;  // null: none in front of the residual addition
+  };
+  Half half(const spec::Norm& norm, const std::optional<spec::Norm>& output_norm, const std::string& name,
+            const std::string& output_name, int64_t hidden) const;
+  at::Tensor enter(Stream& stream, const Half& half, const spec::Norm& kind) const;
+  at::Tensor leave(const at::Tensor& y_bth, const Half& half, const std::optional<spec::Norm>& kind,
+                   const std::string& name, const Context& context) const;
   at::Tensor feed_forward(const at::Tensor& x_bth, const Context& context);
 
   spec::LayerSpec layer_;
   std::string prefix_;
-  RopeTable rope_;
   BlockOptions options_;
-  std::unique_ptr<Parameter> attn_norm_, attn_norm_bias_, qkv_, qkv_bias_, q_norm_, k_norm_, out_, out_bias_;
-  std::unique_ptr<Parameter> mlp_norm_, mlp_norm_bias_, fc1_, fc1_bias_, fc2_, fc2_bias_;
+  Half attention_half_, mlp_half_;
+  std::unique_ptr<Mixer> mixer_;
+  std::unique_ptr<Mlp> mlp_;  // one of these two
+  std::unique_ptr<MoeLayer> moe_;
 };
 
 }  // namespace primus::nn

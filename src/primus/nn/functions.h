@@ -26,20 +26,8 @@ std::pair<at::Tensor, at::Tensor> norm(const at::Tensor& x_bth, Parameter& gain,
 std::pair<at::Tensor, at::Tensor> add_norm(const at::Tensor& residual_bth, const at::Tensor& branch_bth,
                                            Parameter& gain, Parameter* bias, const spec::Norm& kind);
 
-// RMS norm of every query and key head, values untouched: spec::QkNorm per head, before the rotation, with gains.
-//   qkv [b, t, q + 2 g], gains [head_dim] -> the same shape, a tensor of its own.
-at::Tensor qk_norm(const at::Tensor& qkv_btx, const spec::Attention& shape, Parameter& q_gain, Parameter& k_gain);
-
-// Causal attention straight from the fused projection, rotary positions included.
-//   qkv [b, t, q + 2 g] (q heads, then k heads, then v heads; rotated in place)  ->  [b, t, q]
-//   rope: cos/sin table, undefined tensors when the layer has none; recompute: keep only qkv for the backward pass.
-struct RopeTable {
-  at::Tensor cos, sin;  // f32 [max positions, rotary / 2]
-};
-at::Tensor attention(const at::Tensor& qkv_btx, const spec::Attention& shape, const RopeTable& rope,
-                     const std::string& name, bool recompute, const Context& context);
-
-// act(gate) * up on a fused [b, t, 2 f] tensor (gate first), or act(x) on [b, t, f].
+// act(gate) * up on a fused [b, t, 2 f] tensor (gate first), or act(x) on [b, t, f]; clamped and shifted where the MLP
+// says so. The MLP must outlive the backward pass.
 at::Tensor activation(const at::Tensor& x_btf, const spec::Mlp& mlp);
 
 // Inverted dropout by a counter-based stream keyed by `name`; the mask is made again in backward.
@@ -47,12 +35,12 @@ at::Tensor dropout(const at::Tensor& x_bth, double probability, const std::strin
 
 // sum over tokens of weight * cross entropy, straight from hidden states (no [tokens, vocab] tensor is kept).
 //   x [b, t, h], head [V, h], labels [b, t] i64, weights [b, t] f32  ->  scalar f32; token_loss [b, t] f32 receives
-//   the unweighted losses.
+//   the unweighted losses. soft_cap: of the logits; 0: none.
 at::Tensor head_loss(const at::Tensor& x_bth, Parameter& head, const at::Tensor& labels, const at::Tensor& weights,
-                     at::Tensor& token_loss, const Context& context);
+                     at::Tensor& token_loss, double soft_cap, const Context& context);
 
 // The token losses alone, without gradients.
-at::Tensor head_token_losses(const at::Tensor& x_bth, const Parameter& head, const at::Tensor& labels,
+at::Tensor head_token_losses(const at::Tensor& x_bth, const Parameter& head, const at::Tensor& labels, double soft_cap,
                              const Context& context);
 
 // Runs `segment` without keeping its activations and again in backward. The segment must be a pure function of x and of

@@ -25,9 +25,22 @@ double clip_coefficient(double norm, double max_norm, bool exactly) {
 Optimizer::Optimizer(std::vector<nn::Parameter*> parameters, const spec::Optimizer& rules)
     : parameters_(std::move(parameters)), rules_(rules) {
   for (const nn::Parameter* parameter : parameters_) {
-    first_moment_.push_back(at::zeros_like(parameter->owned_master()));
-    if (rules_.kind == spec::OptimizerKind::Adam) second_moment_.push_back(at::zeros_like(parameter->owned_master()));
+    const at::Tensor master = parameter->owned_master();
+    // Weights that are stored in fewer bits bring their state along.
+    const auto zeros = [&](spec::Dtype dtype) {
+      const bool asked = dtype != spec::Dtype::Float32;
+      return at::zeros(master.sizes(), asked ? nn::to_torch(dtype) : master.scalar_type());
+    };
+    first_moment_.push_back(zeros(rules_.first_moment));
+    if (rules_.kind == spec::OptimizerKind::Adam) second_moment_.push_back(zeros(rules_.second_moment));
   }
+}
+
+// Whether a step reads or leaves anything in fewer than 32 bits.
+bool Optimizer::rounds(const Spans& spans) const {
+  const auto is_narrow = [](const at::Tensor& t) { return t.defined() && t.scalar_type() != at::kFloat; };
+  return is_narrow(spans.master) || is_narrow(spans.first) || is_narrow(spans.second) ||
+         rules_.gradients != spec::Dtype::Float32;
 }
 
 void Optimizer::step(const Spans& spans, const at::Tensor& bf16_copy, double lr, double weight_decay, double scale) {
@@ -62,7 +75,9 @@ void Optimizer::step_rounded(const Spans& stored, double lr, double weight_decay
       return t.defined() ? t.view({-1}).narrow(0, begin, length) : at::Tensor();
     };
     const auto wide = [&](const at::Tensor& t) { return t.defined() ? part(t).to(at::kFloat) : at::Tensor(); };
-    const Spans spans{wide(stored.master), part(stored.grad), wide(stored.first), wide(stored.second)};
+    at::Tensor grad = part(stored.grad);
+    if (rules_.gradients != spec::Dtype::Float32) grad = grad.to(nn::to_torch(rules_.gradients)).to(at::kFloat);
+    const Spans spans{wide(stored.master), grad, wide(stored.first), wide(stored.second)};
     step(spans, {}, lr, weight_decay, scale);
     part(stored.master).copy_(spans.master);
     part(stored.first).copy_(spans.first);
@@ -78,7 +93,7 @@ void Optimizer::update(const UpdateInputs& inputs) {
                       second_moment_.empty() ? at::Tensor() : second_moment_[i]};
     if (spans.master.numel() == 0) continue;
     const bool has_copy = !parameter.compute.is_same(parameter.master);
-    const bool rounded = spans.master.scalar_type() != at::kFloat;
+    const bool rounded = rounds(spans);
     const bool copies_bf16 = has_copy && !rounded && parameter.compute.scalar_type() == at::kBFloat16;
     const double lr = parameter.is_embedding_or_head ? inputs.embedding_and_head_lr : inputs.lr;
     const double decay = decays(parameter) ? inputs.weight_decay : 0;

@@ -53,6 +53,7 @@ class Optimizer {
   struct Spans {
     at::Tensor master, grad, first, second;
   };
+  bool rounds(const Spans& spans) const;
   // num_updates_ counts this one already.
   void step(const Spans& spans, const at::Tensor& bf16_copy, double lr, double weight_decay, double scale);
   // Weights and state that are stored in fewer than 32 bits: the step is computed in fp32, what it leaves is rounded to

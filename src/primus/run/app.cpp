@@ -14,6 +14,7 @@ namespace {
 
 constexpr std::array kCommands = {
     cli::Command{"train", "one rank of a training run", run_train_rank},
+    cli::Command{"model", "logits, gradients or text of a model", run_model_computation},
 };
 
 std::string help() {

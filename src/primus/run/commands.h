@@ -9,6 +9,9 @@ namespace primus::run {
 // the environment (RANK, WORLD_SIZE, ... or a scheduler's variables).
 ExitCode run_train_rank(cli::Context& context);
 
+// model logits | grads | generate: read_model_request() says what they take.
+ExitCode run_model_computation(cli::Context& context);
+
 // One command line of primus-train (without the program's name). Throws primus::Error.
 ExitCode run_app(cli::Context context, const std::vector<std::string>& arguments);
 

@@ -5,9 +5,13 @@
 
 #include "primus/base/hash.h"
 #include "primus/base/strings.h"
+#include "primus/cli/checkpoint_model.h"
 #include "primus/cli/claim_run.h"
+#include "primus/cli/train_hf.h"
 #include "primus/dialect/to_spec.h"
 #include "primus/dist/connect.h"
+#include "primus/hub/hf_config.h"
+#include "primus/hub/hf_import.h"
 #include "primus/launch/rank_environment.h"
 #include "primus/run/commands.h"
 #include "primus/tensor/runtime.h"
@@ -63,17 +67,66 @@ std::unique_ptr<ckpt::Writer> open_writer(const train::Trainer& trainer, const s
                           .retention = {.keep_last = rule.keep_last}});
 }
 
-void log_end(train::Trainer& trainer, const train::LoopResult& result) {
+// What exports take from outside of the model: the run's tokenizer, without one that of init_from's folder.
+train::HfExportOptions export_options(const train::Trainer& trainer) {
+  train::HfExportOptions options;
+  const fs::path initial = trainer.spec.checkpoint.init_from;
+  std::error_code code;
+  if (!initial.empty() && fs::exists(initial / "config.json", code)) {
+    const Result<hub::HfModel> published = hub::read_hf_config(initial);
+    if (published.ok()) options.family = published->family;
+    const Result<std::string> text = read_text_file(initial / "config.json");
+    if (published.ok() && text.ok() && !trainer.tokenizer) {
+      options.ids = hub::token_ids_of(value_or_throw(parse_json(*text, "config.json")));
+      options.tokenizer = initial;
+    }
+  }
+  if (trainer.tokenizer) {
+    const cli::TokenizerFiles files = cli::files_of(*trainer.tokenizer);
+    options.ids = files.ids;
+    options.tokenizer = files.folder;
+  }
+  return options;
+}
+
+std::unique_ptr<train::HfExporter> open_exporter(train::Trainer& trainer) {
+  if (trainer.spec.checkpoint.export_every_steps <= 0 || trainer.group.rank() != 0) return nullptr;
+  return std::make_unique<train::HfExporter>(trainer, export_options(trainer));
+}
+
+// Where the run starts. May give it the vocabulary of what it starts from.
+train::Start find_start(spec::RunSpec& spec, bool resume, Logger& log) {
+  train::Start start = train::find_start(spec, resume, log);
+  if (start.resume) cli::take_vocabulary(spec, start.resume->manifest.state.model);
+  if (start.resume || spec.checkpoint.init_from.empty()) return start;
+  Diagnostics notes;
+  start.init = cli::open_initial_weights(spec, notes).weights;
+  for (const Diagnostic& note : notes) log.warning(render(note));
+  return start;
+}
+
+void log_exports(const train::Trainer& trainer, const train::HfExporter& exporter) {
+  const fs::path folder = trainer.spec.identity.run_folder;
+  trainer.log.info(fmt::format("exports     {}", train::exports_folder(folder).string()));
+  if (exporter.num_failed() == 0) return;
+  trainer.log.error(
+      fmt::format("{} of {} exports failed; from a checkpoint they can be made again: checkpoint "
+                  "export-hf {} --output DIR",
+                  exporter.num_failed(), exporter.num_failed() + exporter.num_written(), folder.string()));
+}
+
+void log_end(train::Trainer& trainer, const train::LoopResult& result, const train::HfExporter* exporter) {
   Logger& log = trainer.log;
   const fs::path folder = trainer.spec.identity.run_folder;
   if (result.last_validation_loss) log.info(fmt::format("validation loss {:.4f}", *result.last_validation_loss));
   if (result.test_loss) log.info(fmt::format("test loss {:.4f}", *result.test_loss));
   if (result.reason == train::StopReason::Finished && trainer.tokenizer) {
-    log.info("a sample of what the model writes now:\n" + train::generate(trainer, {}));
+    log.info("a sample of what the model writes now:\n" + train::sample_text(trainer));
   }
   log.info(fmt::format("metrics     {}", (folder / "metrics.jsonl").string()));
   log.info(fmt::format("report      {}", (folder / "report.html").string()));
   if (trainer.spec.checkpoint.save) log.info(fmt::format("checkpoints {}", hub::checkpoints_folder(folder).string()));
+  if (exporter) log_exports(trainer, *exporter);
   switch (result.reason) {
     case train::StopReason::Finished:
       log.success(fmt::format("done: {} steps", trainer.state.step));
@@ -131,8 +184,10 @@ fs::path cache_folder(const Environment& environment) {
   return {};
 }
 
-ExitCode exit_code(const train::LoopResult& result) {
-  if (result.reason != train::StopReason::Signal) return ExitCode::Ok;
+// A run whose exports failed has trained to its end, but not done all that it was asked to do.
+ExitCode exit_code(const train::LoopResult& result, const train::HfExporter* exporter) {
+  const bool failed = exporter && exporter->num_failed() > 0;
+  if (result.reason != train::StopReason::Signal) return failed ? ExitCode::RunFailed : ExitCode::Ok;
   return static_cast<ExitCode>(kSignalExitBase + result.signal);
 }
 
@@ -160,7 +215,7 @@ ExitCode run_train_rank(cli::Context& context) {
   const RunStart run_start = start_run(*request, resolved, *world, context);
   Logger log(log_options(spec, rank, context.environment));
   for (const std::string& note : run_start.notes) log.info(note);
-  const train::Start start = train::find_start(spec, run_start.resume, log);
+  const train::Start start = find_start(spec, run_start.resume, log);
   const std::string pinned = start.resume ? start.resume->manifest.state.gemm_route : "";
   train::Machine machine = train::prepare_machine(*world, log, spec, cache_folder(context.environment), pinned);
   train::Trainer trainer(spec, *world, log, std::move(machine));
@@ -170,17 +225,18 @@ ExitCode run_train_rank(cli::Context& context) {
   if (world->rank() == 0) train::log_header(trainer);
 
   const std::unique_ptr<ckpt::Writer> writer = open_writer(trainer, run_start.session);
+  const std::unique_ptr<train::HfExporter> exporter = open_exporter(trainer);
   train::LoopResult result;
   {
     const Sinks sinks = open_sinks(trainer, log);
-    result = train::run_loop(trainer, writer.get(), sinks);
+    result = train::run_loop(trainer, writer.get(), sinks, exporter.get());
   }
   if (world->rank() == 0) {
     track::write_report(spec.identity.run_folder);
-    log_end(trainer, result);
+    log_end(trainer, result, exporter.get());
   }
   world->barrier();
-  return exit_code(result);
+  return exit_code(result, exporter.get());
 }
 
 }  // namespace primus::run

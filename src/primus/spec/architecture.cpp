@@ -37,6 +37,7 @@ RunSpec comparable(const Model& model) {
     if (router.groups && router.groups->num_groups == 1) router.groups.reset();
     if (router.groups && router.groups->score == GroupScore::Max) router.groups->sum_of = 1;
     layer.moe->capacity.reset();
+    layer.moe->plain_router = layer.moe->plain_experts = false;
   }
   return run;
 }

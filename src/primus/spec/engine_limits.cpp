@@ -20,8 +20,14 @@ class Limits {
   Diagnostics out_;
 };
 
-bool is_built(const QkNorm& n) {
-  return n.norm.kind == NormKind::RmsNorm && n.has_gain && n.scope == QkNormScope::PerHead && !n.after_rope;
+bool is_built(const Attention& a) {
+  if (!a.qk_norm) return true;
+  const QkNorm& n = *a.qk_norm;
+  if (n.norm.kind != NormKind::RmsNorm || a.latent) return false;
+  // Lengths are kept by a rotation, so a norm without weights may stand in front of it. One that is scaled in a part of
+  // the head only changes them.
+  const bool scaled = a.rope && a.rope->yarn && a.rope->yarn->cos_sin_factor != 1 && a.rope->fraction != 1;
+  return !n.after_rope || (!n.has_gain && !scaled);
 }
 
 void model_limits(const Model& model, Limits& limits) {
@@ -31,45 +37,16 @@ void model_limits(const Model& model, Limits& limits) {
   const auto mixer = std::find_if(model.layers.begin(), model.layers.end(),
                                   [](const LayerSpec& layer) { return !layer.other_mixer.empty(); });
   if (mixer != model.layers.end()) limits.add(true, "model.layers.other_mixer", mixer->other_mixer + " layers");
-  limits.add(any([](const LayerSpec& l) { return l.moe.has_value(); }), "model.layers.moe", "a mixture of experts");
-  limits.add(any([](const LayerSpec& l) { return l.attention.latent.has_value(); }), "model.layers.attention.latent",
-             "multi-head latent attention");
-  limits.add(any([](const LayerSpec& l) { return l.attention.qk_norm && !is_built(*l.attention.qk_norm); }),
-             "model.layers.attention.qk_norm",
-             "with norms on queries and keys other than RMS norms of every head, with gains, before the rotation");
-  limits.add(any([](const LayerSpec& l) { return l.attention.window_keys.has_value(); }),
-             "model.layers.attention.window_keys", "with sliding-window attention");
-  limits.add(any([](const LayerSpec& l) { return l.attention.chunk_size.has_value(); }),
-             "model.layers.attention.chunk_size", "with chunked attention");
-  limits.add(any([](const LayerSpec& l) { return l.attention.sink != Sink::None; }), "model.layers.attention.sink",
-             "with attention sinks");
-  limits.add(any([](const LayerSpec& l) { return l.attention.logit_soft_cap != 0; }),
-             "model.layers.attention.logit_soft_cap", "with a soft cap on attention");
-  limits.add(any([](const LayerSpec& l) { return l.attention.temperature.has_value(); }),
-             "model.layers.attention.temperature", "with attention temperature tuning");
-  limits.add(any([](const LayerSpec& l) { return l.attention.output_gate; }), "model.layers.attention.output_gate",
-             "with gated attention output");
-  limits.add(any([](const LayerSpec& l) {
-               return l.attention.rope && (l.attention.rope->yarn || l.attention.rope->position_divisor != 1);
-             }),
-             "model.layers.attention.rope.yarn", "with this rope scaling");
-  limits.add(any([](const LayerSpec& l) { return l.mlp.clamp != 0 || l.mlp.up_offset != 0; }), "model.layers.mlp.clamp",
-             "with a clamped activation");
-  limits.add(any([](const LayerSpec& l) { return l.attention_output_norm || l.mlp_output_norm || !l.norms_in_front; }),
-             "model.layers.mlp_output_norm", "with norms behind attention and MLP");
-  limits.add(model.padding_id.has_value(), "model.padding_id", "with an embedding row that is never trained");
-  limits.add(model.mtp.has_value(), "model.mtp", "with multi-token prediction");
-  limits.add(model.logit_soft_cap != 0, "model.logit_soft_cap", "with a soft cap on logits");
-  limits.add(any([](const LayerSpec& l) { return l.moe && l.moe->capacity && l.moe->capacity->per_sequence; }),
-             "model.layers.moe.capacity", "with experts that take so many tokens of each sequence");
+  limits.add(any([](const LayerSpec& l) { return !is_built(l.attention); }), "model.layers.attention.qk_norm",
+             "with norms on queries and keys other than RMS norms, in front of the rotation where they have weights");
+  limits.add(any([](const LayerSpec& l) { return l.attention.logit_soft_cap != 0 && l.attention.dropout > 0; }),
+             "model.layers.attention.logit_soft_cap", "with a soft cap on attention and dropout in it");
+  limits.add(any([](const LayerSpec& l) { return l.attention.latent && l.attention.output_gate; }),
+             "model.layers.attention.output_gate", "with gated latent attention");
   limits.add(any([](const LayerSpec& l) { return l.other_parameters != 0; }), "model.layers.other_parameters",
              "with weights that this description does not hold");
   limits.add(any([](const LayerSpec& l) { return l.attention.values_are_keys || l.attention.value_norm; }),
              "model.layers.attention.values_are_keys", "with keys for values, or norms on values");
-  const auto differs = [&model](const LayerSpec& layer) {
-    return layer.attention.rope.has_value() != model.layers.front().attention.rope.has_value();
-  };
-  limits.add(any(differs), "model.layers.attention.rope", "with positions in some layers only");
 }
 
 }  // namespace
@@ -96,6 +73,12 @@ Diagnostics engine_limits(const RunSpec& run) {
              "with evaluations of their own length or batch, or after the first step");
   limits.add(run.finetune.has_value(), "finetune", "after pre-training (supervised fine-tuning, adapters)");
   return limits.take();
+}
+
+bool can_recompute(std::string_view module) {
+  for (const char* built : {"core_attn", "mla_up_proj", "mlp", "moe", "moe_act", "shared_experts"})
+    if (module == built) return true;
+  return false;
 }
 
 }  // namespace primus::spec

@@ -79,7 +79,8 @@ struct Moe {
   int64_t shared_ffn_size = 0;  // width of the MLP that every token passes; 0: none
   bool shared_gate = false;     // sigmoid(x w) on the shared MLP's output
   Router router;
-  std::optional<Capacity> capacity;  // nothing: no token is dropped
+  std::optional<Capacity> capacity;                  // nothing: no token is dropped
+  bool plain_router = false, plain_experts = false;  // the engine's reference routines: slower, the same numbers
 };
 
 }  // namespace primus::spec

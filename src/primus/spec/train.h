@@ -47,6 +47,8 @@ struct WeightDecaySchedule {
 // ---------------------------------------------------------------- optimizer
 enum class OptimizerKind { Adam, Sgd };
 
+enum class Dtype { Float32, BFloat16, Float16 };
+
 struct Optimizer {
   OptimizerKind kind = OptimizerKind::Adam;
   double beta1 = 0.9, beta2 = 0.999, eps = 1e-8;
@@ -58,12 +60,12 @@ struct Optimizer {
   bool shard_state = false;                                                // ZeRO-1 over the data-parallel ranks
   double eps_root = 0;                                                     // adam: added under the root
   bool clip_exactly = false;  // gradients times max / norm; otherwise max / (norm + 1e-6)
+  // What the state is stored in between steps, and what summed gradients are rounded to before one.
+  Dtype first_moment = Dtype::Float32, second_moment = Dtype::Float32, gradients = Dtype::Float32;
 };
 
 // ---------------------------------------------------------------- loss, precision, recompute
 enum class LossNormalisation { MicroBatchMean, GlobalTokenMean };
-
-enum class Dtype { Float32, BFloat16, Float16 };
 
 struct LossScale {
   std::optional<double> constant;  // otherwise dynamic
@@ -84,7 +86,7 @@ struct Recompute {
   RecomputeKind kind = RecomputeKind::None;
   std::vector<int64_t> layer_ids;    // Full: 0-based layers that are run again in backward
   int64_t layers_per_block = 1;      // Full: neighbours of layer_ids that share one saved input
-  std::vector<std::string> modules;  // Selective: core_attn, mlp
+  std::vector<std::string> modules;  // Selective: core_attn, mla_up_proj, mlp, moe, moe_act, shared_experts
 };
 
 // ---------------------------------------------------------------- data
@@ -156,7 +158,9 @@ struct Checkpoint {
   bool load_optimizer = true;
   bool missing_load_is_error = true;
   std::optional<int64_t> load_step;
-  int64_t interval_steps = 0;  // 0: only at the end
+  std::string init_from;  // Hugging Face folder whose weights a run that is not resumed starts from; empty: none
+  int64_t export_every_steps = 0;  // Hugging Face folders of the weights, also at the end; 0: never
+  int64_t interval_steps = 0;      // 0: only at the end
   bool save_at_end = true;
   bool asynchronous = true;
   int64_t keep_last = 0;           // 0: keep all
@@ -170,6 +174,7 @@ struct Logging {
   std::string console_level = "INFO", file_level = "DEBUG";
   bool tensorboard = false;
   bool log_params_norm = false, log_num_zeros = false;
+  bool router_losses_per_layer = false;
   bool device_memory_every_step = false;
   std::vector<int64_t> device_memory_steps;
 };

@@ -134,6 +134,9 @@ void check_rest(const RunSpec& run, Findings& find) {
     find.error("evaluation.interval_steps", "evaluation is on, but not how often", "a number of steps");
   if (c.save && c.interval_steps <= 0)
     find.error("checkpoint.interval_steps", "saving is on, but not how often", "a number of steps");
+  if (!c.init_from.empty() && !c.load_folder.empty())
+    find.error("checkpoint.init_from", "the run is to start both from a Hugging Face folder and from a checkpoint",
+               "one of the two");
   if (c.override_schedule && c.use_checkpoint_schedule)
     find.error("checkpoint.use_checkpoint_schedule",
                "the schedule cannot both come from the checkpoint and replace the checkpoint's", "one of the two");

@@ -9,10 +9,6 @@ namespace primus::spec {
 
 namespace {
 
-std::string number(int64_t value) {
-  return format_thousands(value);
-}
-
 class ArchitectureChecker {
  public:
   ArchitectureChecker(const RunSpec& run, Diagnostics& out) : run_(run), out_(out) {}
@@ -39,8 +35,9 @@ class ArchitectureChecker {
 
   void divides(const char* field, const std::string& what, int64_t count, int64_t parts, const std::string& over) {
     if (parts <= 0 || count % parts == 0) return;
-    error(field, number(count) + " " + what + " cannot be shared out over " + number(parts) + " " + over,
-          "a divisor of " + number(count), "use " + nearest_divisors(count, parts));
+    error(field,
+          format_thousands(count) + " " + what + " cannot be shared out over " + format_thousands(parts) + " " + over,
+          "a divisor of " + format_thousands(count), "use " + nearest_divisors(count, parts));
   }
 
   void check_attention(const Attention& a) {
@@ -50,21 +47,22 @@ class ArchitectureChecker {
     divides("parallel.tensor", "query heads", a.num_heads, tensor, "tensor-parallel ranks");
     if (!a.latent && a.num_kv_heads > 0 && a.num_kv_heads % tensor != 0 && tensor % a.num_kv_heads != 0)
       error("parallel.tensor",
-            number(a.num_kv_heads) + " key/value heads neither divide over " + number(tensor) +
+            format_thousands(a.num_kv_heads) + " key/value heads neither divide over " + format_thousands(tensor) +
                 " tensor-parallel ranks nor are copied whole times",
-            "a divisor or a multiple of " + number(a.num_kv_heads));
+            "a divisor or a multiple of " + format_thousands(a.num_kv_heads));
     if (a.rope && !a.latent) {
       const auto width = static_cast<int64_t>(static_cast<double>(a.head_dim) * a.rope->fraction);
       if (width <= 0 || width % 2 != 0)
         error("attention.head_dim",
-              "rotary positions turn pairs, and the rotated part of a head is " + number(width) + " of " +
-                  number(a.head_dim),
+              "rotary positions turn pairs, and the rotated part of a head is " + format_thousands(width) + " of " +
+                  format_thousands(a.head_dim),
               "an even number greater than 0");
     }
     if (a.latent && a.rope && a.latent->rope_head_dim % 2 != 0)
-      error("model.layers.attention.latent.rope_head_dim",
-            "rotary positions turn pairs, and the rotated part of a head is " + number(a.latent->rope_head_dim),
-            "an even number");
+      error(
+          "model.layers.attention.latent.rope_head_dim",
+          "rotary positions turn pairs, and the rotated part of a head is " + format_thousands(a.latent->rope_head_dim),
+          "an even number");
     if (a.chunk_size && a.window_keys)
       error("model.layers.attention.chunk_size", "a layer attends in chunks and in a window", "one of the two");
     if (a.dropout >= 1) error("attention.dropout", "a dropout of 1 leaves nothing", "less than 1");
@@ -85,8 +83,9 @@ class ArchitectureChecker {
             "ranks that share an expert");
     if (moe.top_k > moe.num_experts)
       error("model.layers.moe.top_k",
-            "a token cannot have " + number(moe.top_k) + " of " + number(moe.num_experts) + " experts",
-            "at most " + number(moe.num_experts));
+            "a token cannot have " + format_thousands(moe.top_k) + " of " + format_thousands(moe.num_experts) +
+                " experts",
+            "at most " + format_thousands(moe.num_experts));
     if (moe.shared_gate && moe.shared_ffn_size == 0)
       error("model.layers.moe.shared_gate", "there is no shared expert for the gate", "a shared expert, or no gate");
     if (!moe.router.groups) return;
@@ -94,11 +93,13 @@ class ArchitectureChecker {
     divides("model.layers.moe.router.groups", "experts", moe.num_experts, g.num_groups, "groups");
     if (g.top_groups > g.num_groups)
       error("model.layers.moe.router.groups",
-            "a token cannot choose " + number(g.top_groups) + " of " + number(g.num_groups) + " groups",
-            "at most " + number(g.num_groups));
+            "a token cannot choose " + format_thousands(g.top_groups) + " of " + format_thousands(g.num_groups) +
+                " groups",
+            "at most " + format_thousands(g.num_groups));
     else if (g.num_groups > 0 && moe.num_experts / g.num_groups * g.top_groups < moe.top_k)
       error("model.layers.moe.router.groups",
-            number(g.top_groups) + " groups hold fewer than " + number(moe.top_k) + " experts", "more groups a token");
+            format_thousands(g.top_groups) + " groups hold fewer than " + format_thousands(moe.top_k) + " experts",
+            "more groups a token");
   }
 
   void check_whole_model() {
@@ -107,16 +108,16 @@ class ArchitectureChecker {
     const int64_t length = run_.data.sequence_length;
     if (length > model.max_positions && model.max_positions > 0)
       error("data.sequence_length",
-            "sequences of " + number(length) + " tokens are longer than the model's " + number(model.max_positions) +
-                " positions",
-            "at most " + number(model.max_positions),
+            "sequences of " + format_thousands(length) + " tokens are longer than the model's " +
+                format_thousands(model.max_positions) + " positions",
+            "at most " + format_thousands(model.max_positions),
             "shorten the sequences, or raise the positions to at least " + std::to_string(length));
     if (p.context > 1) divides("data.sequence_length", "tokens", length, 2 * p.context, "parts (two a context rank)");
     if (model.vocab_size > 0 && model.padded_vocab_size > 0 && model.padded_vocab_size < model.vocab_size)
       error("model.padded_vocab_size",
-            "the embedding has " + number(model.padded_vocab_size) + " rows, the vocabulary " +
-                number(model.vocab_size) + " ids",
-            "at least " + number(model.vocab_size));
+            "the embedding has " + format_thousands(model.padded_vocab_size) + " rows, the vocabulary " +
+                format_thousands(model.vocab_size) + " ids",
+            "at least " + format_thousands(model.vocab_size));
     if (model.padded_vocab_size > 0)
       divides("model.padded_vocab_size", "rows of the embedding", model.padded_vocab_size, p.tensor,
               "tensor-parallel ranks");

@@ -102,7 +102,7 @@ template <class V, FieldsOf<Moe> S>
 void visit(V&& v, S& s) {
   v("num_experts", s.num_experts), v("top_k", s.top_k), v("expert", s.expert), v("latent_size", s.latent_size),
       v("shared_ffn_size", s.shared_ffn_size), v("shared_gate", s.shared_gate), v("router", s.router),
-      v("capacity", s.capacity);
+      v("capacity", s.capacity), v("plain_router", s.plain_router), v("plain_experts", s.plain_experts);
 }
 
 template <class V, FieldsOf<LayerInit> S>

@@ -36,7 +36,8 @@ void visit(V&& v, S& s) {
       v("decoupled_weight_decay", s.decoupled_weight_decay), v("decay_vectors", s.decay_vectors),
       v("clip_grad_norm", s.clip_grad_norm), v("embedding_and_head_lr", s.embedding_and_head_lr),
       v("embedding_and_head_min_lr", s.embedding_and_head_min_lr), v("shard_state", s.shard_state),
-      v("eps_root", s.eps_root), v("clip_exactly", s.clip_exactly);
+      v("eps_root", s.eps_root), v("clip_exactly", s.clip_exactly), v("first_moment", s.first_moment),
+      v("second_moment", s.second_moment), v("gradients", s.gradients);
 }
 
 template <class V, FieldsOf<LossScale> S>
@@ -106,8 +107,9 @@ template <class V, FieldsOf<Checkpoint> S>
 void visit(V&& v, S& s) {
   v("save", s.save), v("load_folder", s.load_folder), v("load_weights_only", s.load_weights_only),
       v("load_optimizer", s.load_optimizer), v("missing_load_is_error", s.missing_load_is_error),
-      v("load_step", s.load_step), v("interval_steps", s.interval_steps), v("save_at_end", s.save_at_end),
-      v("asynchronous", s.asynchronous), v("keep_last", s.keep_last), v("resume_by_default", s.resume_by_default),
+      v("load_step", s.load_step), v("init_from", s.init_from), v("export_every_steps", s.export_every_steps),
+      v("interval_steps", s.interval_steps), v("save_at_end", s.save_at_end), v("asynchronous", s.asynchronous),
+      v("keep_last", s.keep_last), v("resume_by_default", s.resume_by_default),
       v("override_schedule", s.override_schedule), v("use_checkpoint_schedule", s.use_checkpoint_schedule);
 }
 
@@ -115,6 +117,7 @@ template <class V, FieldsOf<Logging> S>
 void visit(V&& v, S& s) {
   v("interval_steps", s.interval_steps), v("console_level", s.console_level), v("file_level", s.file_level),
       v("tensorboard", s.tensorboard), v("log_params_norm", s.log_params_norm), v("log_num_zeros", s.log_num_zeros),
+      v("router_losses_per_layer", s.router_losses_per_layer),
       v("device_memory_every_step", s.device_memory_every_step), v("device_memory_steps", s.device_memory_steps);
 }
 

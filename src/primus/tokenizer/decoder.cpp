@@ -35,9 +35,9 @@ std::string run_all(const std::vector<DecodeStep>& steps, std::string text, bool
   return text;
 }
 
-class Reader {
+class DecoderReader {
  public:
-  explicit Reader(const Place& place) : place_(place) {}
+  explicit DecoderReader(const Place& place) : place_(place) {}
 
   void read(const Json& json, const std::string& key) {
     static const std::vector<std::string> kinds = {"ByteLevel", "Replace",   "ByteFallback", "Fuse",
@@ -132,7 +132,7 @@ std::optional<uint8_t> byte_of_token(std::string_view text) {
 }
 
 Result<DecoderRule> read_decoder(const Json& json, const Place& place) {
-  Reader reader(place);
+  DecoderReader reader(place);
   if (json.is_null()) {
     reader.rule().joined_by_spaces = true;
   } else {

@@ -9,7 +9,7 @@ namespace primus::tokenizer {
 
 namespace {
 
-const std::vector<std::string>& known_kinds() {
+const std::vector<std::string>& known_pre_tokenizers() {
   static const std::vector<std::string> kinds = {"ByteLevel",  "Split",           "Digits",      "Metaspace",
                                                  "Whitespace", "WhitespaceSplit", "Punctuation", "Sequence"};
   return kinds;
@@ -31,13 +31,13 @@ std::optional<SplitBehavior> behavior_of(const Json& json, SplitBehavior otherwi
   return std::nullopt;
 }
 
-bool flag(const Json& json, const char* name, bool otherwise) {
+bool flag_or(const Json& json, const char* name, bool otherwise) {
   return json.contains(name) && json[name].is_boolean() ? json[name].get<bool>() : otherwise;
 }
 
-class Reader {
+class PreTokenizerReader {
  public:
-  explicit Reader(const Place& place) : place_(place) {}
+  explicit PreTokenizerReader(const Place& place) : place_(place) {}
 
   void read(const Json& json, const std::string& key) {
     if (json.is_null()) return;
@@ -50,7 +50,7 @@ class Reader {
     if (type == "ByteLevel") return read_byte_level(json);
     if (type == "Split") return read_split(json, key);
     if (type == "Digits") {
-      const bool individual = flag(json, "individual_digits", false);
+      const bool individual = flag_or(json, "individual_digits", false);
       return add(CharacterStage{CharacterStage::Class::Number,
                                 individual ? SplitBehavior::Isolated : SplitBehavior::Contiguous});
     }
@@ -62,7 +62,7 @@ class Reader {
       if (!behavior) return fail(key, "unknown split behavior of Punctuation");
       return add(CharacterStage{CharacterStage::Class::Punctuation, *behavior});
     }
-    fail(key, fmt::format("pre-tokenizer '{}' is not supported", type), did_you_mean(type, known_kinds()));
+    fail(key, fmt::format("pre-tokenizer '{}' is not supported", type), did_you_mean(type, known_pre_tokenizers()));
   }
 
   Result<PreTokenizer> take() {
@@ -74,7 +74,7 @@ class Reader {
   void fail(const std::string& key, const std::string& message, const std::string& suggestion = "") {
     Diagnostic error = error_at(place_, message);
     error.key = key;
-    error.expected = join(known_kinds(), ", ");
+    error.expected = join(known_pre_tokenizers(), ", ");
     error.suggestion = suggestion;
     errors_.push_back(std::move(error));
   }
@@ -102,8 +102,8 @@ class Reader {
   }
 
   void read_byte_level(const Json& json) {
-    if (flag(json, "add_prefix_space", true)) add(PrefixSpaceStage{});
-    if (flag(json, "use_regex", true)) add(*known_word_rule("gpt2"));
+    if (flag_or(json, "add_prefix_space", true)) add(PrefixSpaceStage{});
+    if (flag_or(json, "use_regex", true)) add(*known_word_rule("gpt2"));
     result_.byte_level = true;
   }
 
@@ -112,7 +112,7 @@ class Reader {
     if (!pattern) return fail(key, "a Split needs \"pattern\": {\"String\": ...} or {\"Regex\": ...}");
     const auto behavior = behavior_of(json, SplitBehavior::Removed);
     if (!behavior) return fail(key, "unknown split behavior");
-    const bool invert = flag(json, "invert", false);
+    const bool invert = flag_or(json, "invert", false);
     const std::optional<WordRule> rule = pattern->is_regex ? known_word_rule(pattern->text) : std::nullopt;
     // The known rules match every character, so Removed with invert keeps the same words as Isolated without.
     const bool all_words = (*behavior == SplitBehavior::Isolated) || (*behavior == SplitBehavior::Removed && invert);
@@ -123,7 +123,7 @@ class Reader {
   void read_metaspace(const Json& json, const std::string& key) {
     MetaspaceStage stage;
     if (json.contains("replacement")) stage.replacement = json["replacement"].get<std::string>();
-    if (!flag(json, "add_prefix_space", true)) stage.prepend = MetaspaceStage::Prepend::Never;
+    if (!flag_or(json, "add_prefix_space", true)) stage.prepend = MetaspaceStage::Prepend::Never;
     if (json.contains("prepend_scheme") && json["prepend_scheme"].is_string()) {
       const std::string scheme = json["prepend_scheme"];
       if (scheme == "first") {
@@ -136,7 +136,7 @@ class Reader {
         return fail(key, fmt::format("unknown prepend_scheme '{}' of Metaspace: first, always or never", scheme));
       }
     }
-    stage.split = flag(json, "split", true);
+    stage.split = flag_or(json, "split", true);
     add(stage);
   }
 
@@ -159,7 +159,7 @@ std::optional<PatternText> read_pattern(const Json& json) {
 }
 
 Result<PreTokenizer> read_pre_tokenizer(const Json& json, const Place& place) {
-  Reader reader(place);
+  PreTokenizerReader reader(place);
   reader.read(json, "pre_tokenizer");
   return reader.take();
 }

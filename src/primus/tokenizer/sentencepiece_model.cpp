@@ -124,7 +124,7 @@ bool read_trainer(std::string_view bytes, SentencePieceFile& file) {
   return !message.broken();
 }
 
-bool read_normalizer(std::string_view bytes, SentencePieceFile& file) {
+bool read_normalizer_spec(std::string_view bytes, SentencePieceFile& file) {
   Message message(bytes);
   while (const auto field = message.next()) {
     switch (field->number) {
@@ -157,7 +157,7 @@ Result<SentencePieceFile> parse_sentencepiece(std::string_view bytes, const Plac
     if (field->wire_type != 2) continue;
     if (field->number == 1) good = good && read_piece(field->bytes, file);
     if (field->number == 2) good = good && read_trainer(field->bytes, file);
-    if (field->number == 3) good = good && read_normalizer(field->bytes, file);
+    if (field->number == 3) good = good && read_normalizer_spec(field->bytes, file);
   }
   if (!good || message.broken() || file.pieces.empty()) {
     Diagnostic error = error_at(place, "this is not a SentencePiece model, or it is cut short");

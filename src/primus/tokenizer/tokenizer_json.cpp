@@ -16,9 +16,9 @@ constexpr int64_t kMaxId = 16'000'000;
 
 using Texts = std::vector<std::optional<std::string>>;
 
-class Reader {
+class TokenizerJsonReader {
  public:
-  explicit Reader(const Place& place) : place_(place) {}
+  explicit TokenizerJsonReader(const Place& place) : place_(place) {}
 
   TokenizerResult read(std::string_view text) {
     Result<VocabularyJson> parsed = parse_vocabulary_json(text, "model.vocab", place_);
@@ -261,7 +261,7 @@ TokenizerResult read_tokenizer_json(std::string_view text, const Place& place) {
   const size_t good = valid_utf8_prefix(text);
   if (good != text.size()) return error_at(place, fmt::format("not UTF-8 at byte {}", good));
   try {
-    return Reader(place).read(text);
+    return TokenizerJsonReader(place).read(text);
   } catch (const Json::exception& error) {
     return error_at(place, fmt::format("a value of the tokenizer has the wrong type: {}", error.what()));
   }

@@ -52,7 +52,9 @@ constexpr std::array kVolatile = {"train_iters",
                                   "recompute_",
                                   "dataloader_mp_context",
                                   "data_cache_path",
-                                  "prepare_data"};
+                                  "prepare_data",
+                                  "init_from",
+                                  "export_every"};
 
 bool may_change(const std::string& key) {
   return std::any_of(kVolatile.begin(), kVolatile.end(), [&](const char* start) { return key.starts_with(start); });

@@ -32,6 +32,12 @@ void append_piece_shards(std::vector<ckpt::NamedShard>& shards, const std::strin
   }
 }
 
+// State of the model that is not trained.
+void append_buffers(std::vector<ckpt::NamedShard>& shards, models::Decoder& model) {
+  for (const models::Buffer& buffer : model.buffers())
+    shards.push_back(ckpt::whole_shard("buffer." + buffer.name, buffer.values));
+}
+
 Json order_json(const data::OrderRule& rule) {
   return {{"cyclic", rule.order == spec::LoaderOrder::Cyclic},
           {"shard_per_rank", rule.shard_per_rank},
@@ -114,7 +120,21 @@ std::vector<ckpt::NamedShard> shards_of(Trainer& trainer) {
       append_piece_shards(shards, fmt::format("optimizer.{}.", name), parameter, tensor);
     }
   }
+  if (trainer.group.rank() == 0) append_buffers(shards, trainer.model);
   return shards;
+}
+
+std::vector<ckpt::NamedShard> weight_shards(models::Decoder& model) {
+  std::vector<ckpt::NamedShard> shards;
+  for (const nn::Parameter* parameter : model.parameters())
+    append_piece_shards(shards, "master.", *parameter, parameter->owned_master());
+  append_buffers(shards, model);
+  return shards;
+}
+
+void read_weights(models::Decoder& model, const hub::FoundCheckpoint& checkpoint) {
+  value_or_throw(ckpt::load(checkpoint, weight_shards(model), {.model = spec::model_fingerprint(model.spec())}));
+  for (nn::Parameter* parameter : model.parameters()) parameter->refresh_compute();
 }
 
 ckpt::SaveRequest save_request(Trainer& trainer) {
@@ -139,13 +159,12 @@ ckpt::SaveRequest save_request(Trainer& trainer) {
 
 namespace {
 
-// Every owned row, also those that another rank writes: what this rank must read.
+// What this rank must read: also rows and buffers that another rank writes.
 std::vector<ckpt::NamedShard> destinations(Trainer& trainer, bool with_optimizer) {
-  std::vector<ckpt::NamedShard> shards;
+  std::vector<ckpt::NamedShard> shards = weight_shards(trainer.model);
+  if (!with_optimizer) return shards;
   const std::vector<nn::Parameter*> parameters = trainer.model.parameters();
   for (size_t i = 0; i < parameters.size(); ++i) {
-    append_piece_shards(shards, "master.", *parameters[i], parameters[i]->owned_master());
-    if (!with_optimizer) continue;
     for (const auto& [name, tensor] : trainer.optimizer->state(i)) {
       append_piece_shards(shards, fmt::format("optimizer.{}.", name), *parameters[i], tensor);
     }
@@ -190,6 +209,11 @@ void choose_schedule(Trainer& trainer, const Json& saved, const fs::path& checkp
 }  // namespace
 
 void restore(Trainer& trainer, const hub::FoundCheckpoint& checkpoint, bool weights_only) {
+  // As `checkpoint import-hf` makes them.
+  if (!weights_only && checkpoint.manifest.state.extra.value("weights_only", false)) {
+    trainer.log.info(fmt::format("{} holds weights only: training starts at step 0", checkpoint.path.string()));
+    weights_only = true;
+  }
   const bool with_optimizer = !weights_only && trainer.spec.checkpoint.load_optimizer;
   const ckpt::LoadReport report = value_or_throw(ckpt::load(checkpoint, destinations(trainer, with_optimizer),
                                                             {.model = spec::model_fingerprint(trainer.spec.model)}));

@@ -7,15 +7,7 @@
 
 namespace primus::train {
 
-struct GenerateOptions {
-  std::string prompt;  // empty: the end-of-document token, else a newline
-  int64_t num_tokens = 200;
-  double temperature = 0.8;  // 0: the most likely token
-  int64_t top_k = 50;        // 0: all
-  uint64_t seed = 0;
-};
-
-// Prompt and continuation. Every new token sees at most the last sequence_length ones. Equal for equal seeds.
-std::string generate(Trainer& trainer, const GenerateOptions& options);
+// Two hundred tokens behind the end-of-document token, or behind a line break, and what came before them.
+std::string sample_text(Trainer& trainer);
 
 }  // namespace primus::train

@@ -34,8 +34,15 @@ bool contains(const std::vector<int64_t>& steps, int64_t step) {
 
 class Loop {
  public:
-  Loop(Trainer& trainer, ckpt::Writer* writer, const std::vector<std::unique_ptr<track::Sink>>& sinks)
-      : trainer_(trainer), writer_(writer), sinks_(sinks), last_saved_(trainer.state.step), start_(Clock::now()) {}
+  Loop(Trainer& trainer, ckpt::Writer* writer, const std::vector<std::unique_ptr<track::Sink>>& sinks,
+       HfExporter* exporter)
+      : trainer_(trainer),
+        writer_(writer),
+        sinks_(sinks),
+        exporter_(exporter),
+        last_saved_(trainer.state.step),
+        last_exported_(exporter && exporter->has(trainer.state.step) ? trainer.state.step : -1),
+        start_(Clock::now()) {}
 
   LoopResult run();
 
@@ -44,12 +51,14 @@ class Loop {
   std::optional<double> share_of_peak(double flops_per_s);
   void evaluate_if_due(bool at_end);
   void save_if_due(bool at_end);
+  void export_if_due(bool at_end);
   std::optional<StopReason> stop_reason();
 
   Trainer& trainer_;
   ckpt::Writer* writer_;
   const std::vector<std::unique_ptr<track::Sink>>& sinks_;
-  int64_t last_saved_;
+  HfExporter* exporter_;
+  int64_t last_saved_, last_exported_;
   int64_t last_evaluated_ = -1;
   Clock::time_point start_;
   LoopResult result_;
@@ -79,9 +88,11 @@ LoopResult Loop::run() {
       break;
     }
     save_if_due(/*at_end=*/false);
+    export_if_due(/*at_end=*/false);
   }
   if (result_.reason == StopReason::Finished) {
     if (spec.checkpoint.save_at_end) save_if_due(/*at_end=*/true);
+    export_if_due(/*at_end=*/true);
     evaluate_if_due(/*at_end=*/true);
     if (trainer_.test_data && spec.evaluation.num_batches > 0) {
       result_.test_loss = evaluate(trainer_, trainer_.test_data, spec.evaluation.num_batches);
@@ -113,6 +124,7 @@ void Loop::publish(const StepResult& step, double seconds) {
   row.global_batch_size = step.global_batch_size;
   row.samples = state.consumed_samples;
   const ProcessMemory memory = process_memory();
+  extra.insert(extra.end(), step.extra.begin(), step.extra.end());
   extra.emplace_back("weight_decay", step.weight_decay);
   extra.emplace_back("memory_bytes", static_cast<double>(memory.resident_bytes));
   if (trainer_.spec.precision.compute == spec::Dtype::Float16) extra.emplace_back("loss_scale", step.loss_scale);
@@ -154,6 +166,13 @@ void Loop::save_if_due(bool at_end) {
   writer_->save(save_request(trainer_));
 }
 
+void Loop::export_if_due(bool at_end) {
+  if (!exporter_ || last_exported_ == trainer_.state.step) return;
+  if (!at_end && !is_multiple(trainer_.state.step, trainer_.spec.checkpoint.export_every_steps)) return;
+  last_exported_ = trainer_.state.step;
+  exporter_->write();
+}
+
 // Every rank must leave at the same step: the largest request of any rank counts.
 std::optional<StopReason> Loop::stop_reason() {
   const spec::Exit& rule = trainer_.spec.exit;
@@ -170,8 +189,9 @@ std::optional<StopReason> Loop::stop_reason() {
 
 }  // namespace
 
-LoopResult run_loop(Trainer& trainer, ckpt::Writer* writer, const std::vector<std::unique_ptr<track::Sink>>& sinks) {
-  return Loop(trainer, writer, sinks).run();
+LoopResult run_loop(Trainer& trainer, ckpt::Writer* writer, const std::vector<std::unique_ptr<track::Sink>>& sinks,
+                    HfExporter* exporter) {
+  return Loop(trainer, writer, sinks, exporter).run();
 }
 
 }  // namespace primus::train

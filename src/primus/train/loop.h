@@ -6,6 +6,7 @@
 
 #include "primus/ckpt/writer.h"
 #include "primus/track/metrics.h"
+#include "primus/train/hf_export.h"
 #include "primus/train/trainer.h"
 
 namespace primus::train {
@@ -19,8 +20,9 @@ struct LoopResult {
   std::optional<double> test_loss;
 };
 
-// writer: null when nothing is saved. sinks: only rank 0 has any. A stop request of any rank is agreed on by all at a
-// step.
-LoopResult run_loop(Trainer& trainer, ckpt::Writer* writer, const std::vector<std::unique_ptr<track::Sink>>& sinks);
+// writer: null when nothing is saved. sinks: only rank 0 has any. exporter: null on other ranks, and when nothing is
+// exported. A stop request of any rank is agreed on by all at a step.
+LoopResult run_loop(Trainer& trainer, ckpt::Writer* writer, const std::vector<std::unique_ptr<track::Sink>>& sinks,
+                    HfExporter* exporter = nullptr);
 
 }  // namespace primus::train

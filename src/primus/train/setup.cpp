@@ -7,6 +7,7 @@
 #include "primus/kernels/probe.h"
 #include "primus/tensor/runtime.h"
 #include "primus/train/checkpointing.h"
+#include "primus/train/hf_weights.h"
 
 namespace primus::train {
 
@@ -124,6 +125,9 @@ Start find_start(const spec::RunSpec& spec, bool resume, Logger& log) {
     log_all(log, found.diagnostics());
     start.resume = value_or_throw(std::move(found));
   }
+  if (start.resume && !spec.checkpoint.init_from.empty())
+    log.info(
+        fmt::format("init_from: {} is not read: the run goes on from its own checkpoint", spec.checkpoint.init_from));
   if (!start.resume && !spec.checkpoint.load_folder.empty()) {
     Result<hub::FoundCheckpoint> found = find_load(spec.checkpoint);
     if (!found.ok() && !spec.checkpoint.missing_load_is_error) {
@@ -142,6 +146,11 @@ void apply_start(Trainer& trainer, const Start& start) {
     restore(trainer, *start.resume, /*weights_only=*/false);
   } else if (start.load) {
     restore(trainer, *start.load, trainer.spec.checkpoint.load_weights_only);
+  } else if (start.init) {
+    read_hf_weights(trainer.model, *start.init);
+    trainer.data_parallel->gather_updated_rows();
+    trainer.log.info(fmt::format("weights from {}: {}; step, optimizer and random streams start fresh",
+                                 trainer.spec.checkpoint.init_from, start.init->report().summary()));
   } else {
     trainer.log.info(fmt::format("fresh weights from seed {}", trainer.spec.seed));
   }

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "primus/hub/checkpoint_folder.h"
+#include "primus/hub/hf_weights_source.h"
 #include "primus/train/trainer.h"
 
 namespace primus::train {
@@ -21,10 +22,11 @@ std::optional<double> measured_peak(spec::Dtype dtype);
 void open_data(Trainer& trainer);
 
 // Where weights and counters come from, in this order: this run's own newest checkpoint when resuming, the checkpoint
-// that `load` names, fresh values.
+// that `load` names, the Hugging Face folder that `init_from` names, fresh values.
 struct Start {
   std::optional<hub::FoundCheckpoint> resume;
   std::optional<hub::FoundCheckpoint> load;
+  std::optional<hub::WeightSource> init;  // opened by the caller, who knows how it fits the experiment
 };
 // resume: the run folder is to be continued. Throws InputError for a `load` without a usable checkpoint.
 Start find_start(const spec::RunSpec& spec, bool resume, Logger& log);

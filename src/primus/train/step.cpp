@@ -59,26 +59,93 @@ double global_loss_tokens(Trainer& trainer, const std::vector<data::MicroBatch>&
   return count.item<double>();
 }
 
-LossSum forward_backward(Trainer& trainer, const std::vector<data::MicroBatch>& batches) {
+// What auxiliary losses of one micro-batch count in the step's loss: like its token losses, all of them together.
+double auxiliary_scale(const Trainer& trainer, const data::MicroBatch& batch, size_t num_batches,
+                       double num_loss_tokens) {
+  const double scale = trainer.loss_scaler.scale();
+  if (trainer.spec.loss == spec::LossNormalisation::GlobalTokenMean)
+    return num_loss_tokens > 0 ? scale * static_cast<double>(batch.num_loss_tokens) / num_loss_tokens : 0;
+  return scale / static_cast<double>(num_batches * static_cast<size_t>(trainer.group.size()));
+}
+
+// Depth by depth: sums over micro-batches and ranks.
+void report_depths(Trainer& trainer, const std::vector<models::DepthLoss>& losses, StepResult& result) {
+  const auto num_depths = static_cast<int64_t>(trainer.spec.model.mtp ? trainer.spec.model.mtp->depth : 0);
+  if (num_depths == 0) return;
+  const at::Tensor sums = at::zeros({num_depths, 2}, at::kDouble);
+  auto sum = sums.accessor<double, 2>();
+  for (size_t i = 0; i < losses.size(); ++i) {
+    const int64_t depth = static_cast<int64_t>(i) % num_depths;
+    sum[depth][0] += losses[i].loss;
+    sum[depth][1] += losses[i].num_tokens;
+  }
+  trainer.group.all_reduce_sum(sums)->wait();
+  for (int64_t depth = 0; depth < num_depths; ++depth)
+    result.extra.emplace_back(fmt::format("mtp_{} loss", depth + 1), sum[depth][0] / std::max(1.0, sum[depth][1]));
+}
+
+// Loads and losses of the routers over all ranks, and the moves of their score biases.
+void finish_routers(Trainer& trainer, StepResult& result) {
+  const std::vector<nn::MoeLayer*> layers = trainer.model.moe_layers();
+  if (layers.empty()) return;
+  trainer.router_report.sum_over_ranks();
+  for (const auto& [loss, value] : trainer.router_report.mean_losses())
+    result.extra.emplace_back(nn::to_string(loss), value);
+  double dropped = 0, routed = 0;
+  at::Tensor load;
+  for (const auto& [index, layer] : trainer.router_report.layers()) {
+    if (trainer.spec.logging.router_losses_per_layer) {
+      for (const auto& [loss, value] : layer.losses)
+        result.extra.emplace_back(fmt::format("moe/{}_layer_{}", nn::to_string(loss), index),
+                                  value / std::max(1.0, layer.num_micro_batches));
+    }
+    result.extra.emplace_back(fmt::format("moe/layer_{}/max_violation", index), layer.max_violation());
+    dropped += layer.num_dropped;
+    routed += layer.counts.sum().item<double>();
+    if (!load.defined()) load = at::zeros_like(layer.counts);
+    if (load.numel() == layer.counts.numel()) load.add_(layer.counts);
+  }
+  result.extra.emplace_back("moe/dropped", routed > 0 ? dropped / routed : 0);
+  if (!load.defined() || load.sum().item<double>() == 0) return;
+  const at::Tensor share = load / load.sum();
+  for (int64_t expert = 0; expert < share.numel(); ++expert)
+    result.extra.emplace_back(fmt::format("moe/expert_{}/load", expert), share[expert].item<double>());
+}
+
+void move_score_biases(Trainer& trainer) {
+  for (nn::MoeLayer* layer : trainer.model.moe_layers()) {
+    const at::Tensor counts = trainer.router_report.counts(layer->layer_index());
+    if (counts.defined()) layer->update_expert_bias(counts);
+  }
+}
+
+LossSum forward_backward(Trainer& trainer, const std::vector<data::MicroBatch>& batches, StepResult& result) {
   const spec::LossNormalisation rule = trainer.spec.loss;
   const double num_loss_tokens =
       rule == spec::LossNormalisation::GlobalTokenMean ? global_loss_tokens(trainer, batches) : 0;
   const std::vector<double> weights = loss_weights(batches, rule, trainer.group.size(), num_loss_tokens);
   std::vector<LossSum> sums;
+  std::vector<models::DepthLoss> depth_losses;
+  trainer.router_report.begin_step();
   trainer.data_parallel->begin_step(static_cast<int64_t>(batches.size()));
   for (size_t i = 0; i < batches.size(); ++i) {
     const auto index = static_cast<int64_t>(i);
     models::MicroBatch batch = tensors_of(batches[i]);
     const at::Tensor mask = batch.weights;
     batch.weights = mask * weights[i];
+    batch.mean_of_its_own = rule == spec::LossNormalisation::MicroBatchMean;
     nn::Context context = trainer.context(/*training=*/true);
     describe_samples(batches[i], trainer.spec.data, context);
+    context.auxiliary_loss_scale = auxiliary_scale(trainer, batches[i], batches.size(), num_loss_tokens);
+    context.router_report = &trainer.router_report;
     trainer.data_parallel->begin_micro_batch(index);
-    const at::Tensor token_loss = trainer.model.forward_backward(batch, context, trainer.loss_scaler.scale());
+    const at::Tensor token_loss =
+        trainer.model.forward_backward(batch, context, trainer.loss_scaler.scale(), &depth_losses);
     trainer.data_parallel->end_micro_batch(index);
     sums.push_back(
         {(token_loss.to(at::kDouble) * mask).sum().item<double>(), static_cast<double>(batches[i].num_loss_tokens)});
   }
+  report_depths(trainer, depth_losses, result);
   return total(trainer, sums);
 }
 
@@ -137,10 +204,11 @@ StepResult train_step(Trainer& trainer, data::BatchLoader& loader) {
   const bool skip = asked_to_skip(trainer);
   if (!skip) {
     // 2 forward and backward
-    const LossSum sum = forward_backward(trainer, batches);
+    const LossSum sum = forward_backward(trainer, batches, result);
     result.loss = sum.loss / std::max(1.0, sum.num_tokens);
     // 3 reduce
     trainer.data_parallel->finish_reduction();
+    finish_routers(trainer, result);
     // 4 finite check
     const optim::GradientNorm norm = optim::gradient_norm(trainer.model.parameters(), 1 / result.loss_scale);
     result.grad_norm = norm.norm;
@@ -157,6 +225,7 @@ StepResult train_step(Trainer& trainer, data::BatchLoader& loader) {
                                  .weight_decay = result.weight_decay,
                                  .gradient_scale = clip / result.loss_scale});
       trainer.data_parallel->gather_updated_rows();
+      move_score_biases(trainer);
       result.updated = true;
     }
     trainer.loss_scaler.update(result.finite);

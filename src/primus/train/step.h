@@ -1,6 +1,8 @@
 // One optimizer step.
 #pragma once
 
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "primus/train/trainer.h"
@@ -15,6 +17,7 @@ struct StepResult {
   int64_t num_tokens = 0;  // input tokens of the step, all ranks
   bool updated = false;    // false: skipped (non-finite gradients, or a step the user asked to skip)
   bool finite = true;
+  std::vector<std::pair<std::string, double>> extra;  // of routers and prediction depths, by the name in the metrics
 };
 
 // Takes the next global batch from the loader and advances the trainer's state. Throws RunError naming step and samples

@@ -20,6 +20,7 @@ Trainer::Trainer(spec::RunSpec run, dist::Group& ranks, Logger& logger, Machine 
       log(logger),
       machine(std::move(chosen)),
       model(spec.model, spec.precision.compute, spec.recompute, spec.precision.stored),
+      router_report([&ranks](at::Tensor& values) { ranks.all_reduce_sum(values)->wait(); }, ranks.size()),
       loss_scaler(spec.precision) {
   model.initialise(static_cast<uint64_t>(spec.seed));
   const std::vector<nn::Parameter*> parameters = model.parameters();

@@ -39,6 +39,7 @@ struct Trainer {
   std::shared_ptr<const data::DataSet> train_data, valid_data, test_data;  // null: not used
   data::OrderRule order_rule;
   models::Decoder model;
+  nn::RouterReport router_report;  // of the step under way
   std::unique_ptr<parallel::DataParallel> data_parallel;
   std::unique_ptr<optim::Optimizer> optimizer;
   optim::LossScaler loss_scaler;

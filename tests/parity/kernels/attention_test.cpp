@@ -197,6 +197,119 @@ TEST(Attention, DropoutKeepsThePaddingOfATileOutOfTheGradients) {
   }
 }
 
+// The first key of every query moves on by one: [rows, t].
+at::Tensor window_starts(int64_t rows, int64_t t, int64_t window_keys) {
+  return (at::arange(t, at::kInt) - (window_keys - 1)).clamp_min(0).to(at::kInt).expand({rows, t}).contiguous();
+}
+
+TEST(Attention, WindowsMoveOnByOneKeyPerQuery) {
+  for (const int64_t window : {1, 2, 64, 65, 200}) {
+    for (const Case& c : {Case{2, 65, 65, 4, 2, 32}, Case{1, 201, 201, 3, 1, 40}}) {
+      AttentionOptions options;
+      options.document_start = window_starts(c.b, c.t, window);
+      const std::string what = name(c) + " window " + std::to_string(window);
+      // With one key nothing is chosen: gradients of queries and keys are zero, and only their rounding is left.
+      const double f32_tolerance = window == 1 ? 2e-5 : 2e-6;
+      expect_matches_reference({}, Inputs(c, at::kFloat), options, f32_tolerance, what);
+      expect_matches_reference({}, Inputs(c, at::kBFloat16), options, 6e-3, what);
+      if (window != 64) continue;
+      expect_matches_reference({.bf16 = AttentionMethod::TiledFloat32}, Inputs(c, at::kBFloat16), options, 4e-3, what);
+      expect_matches_reference({.f32 = AttentionMethod::Torch}, Inputs(c, at::kFloat), options, 2e-6, what);
+    }
+  }
+}
+
+TEST(Attention, AWindowedQueryHearsNothingOfKeysInFrontOfIt) {
+  Inputs in(Case{1, 150, 150, 2, 2, 32}, at::kBFloat16);
+  in.k.narrow(1, 70, 1).fill_(std::nanf(""));
+  AttentionOptions options;
+  options.document_start = window_starts(1, 150, 10);
+  const auto [out, lse] = attention_forward({}, in.q, in.k, in.v, options);
+  EXPECT_TRUE(at::isfinite(out.narrow(1, 0, 70)).all().item<bool>());
+  EXPECT_FALSE(at::isfinite(out.narrow(1, 70, 10)).any().item<bool>());
+  EXPECT_TRUE(at::isfinite(out.narrow(1, 80, 70)).all().item<bool>());
+}
+
+TEST(Attention, ChunksAndWindowsInDocumentsAreFirstKeysToo) {
+  const Case c{2, 133, 133, 4, 2, 24};
+  const at::Tensor rows = at::arange(c.t, at::kInt);
+  const at::Tensor chunk = (rows - rows.remainder(37)).to(at::kInt).expand({c.b, c.t}).contiguous();
+  AttentionOptions options;
+  for (const at::Tensor& first : {chunk, at::maximum(window_starts(c.b, c.t, 9), starts({{1, 62, 70}, {133}})),
+                                  at::maximum(chunk, starts({{50, 83}, {1, 132}}))}) {
+    options.document_start = first;
+    expect_matches_reference({}, Inputs(c, at::kFloat), options, 2e-6, "f32 first keys");
+    expect_matches_reference({}, Inputs(c, at::kBFloat16), options, 6e-3, "bf16 first keys");
+  }
+}
+
+TEST(Attention, WindowsKeepTheirDropout) {
+  const uint64_t seed = 3;
+  AttentionOptions options;
+  options.dropout = {0.3, &keep_by_hash, &seed};
+  const Case c{2, 101, 101, 4, 2, 32};
+  options.document_start = window_starts(c.b, c.t, 17);
+  expect_matches_reference({}, Inputs(c, at::kFloat), options, 2e-6, "f32 dropout in windows");
+}
+
+TEST(Attention, ScoresAreCapped) {
+  for (const Case& c : {Case{2, 7, 7, 3, 1, 8}, Case{1, 129, 129, 6, 2, 40}, Case{2, 65, 65, 2, 2, 64}}) {
+    for (const bool causal : {true, false}) {
+      AttentionOptions options;
+      options.causal = causal;
+      options.softmax_scale = 0.7;  // most scores feel the cap
+      options.score_cap = 2.5;
+      const std::string what = name(c) + (causal ? " causal" : " full") + " capped";
+      for (const RouteCase& r : kRoutes) {
+        expect_matches_reference(r.route, Inputs(c, r.dtype), options, r.tolerance, what + r.route.to_string());
+      }
+    }
+  }
+}
+
+TEST(Attention, CapAndWindowAndSlicesGoTogether) {
+  const int64_t t = 83, h = 6, g = 2, d = 24;
+  AttentionOptions options;
+  options.softmax_scale = 0.6;
+  options.score_cap = 1.5;
+  options.document_start = window_starts(2, t, 12);
+  for (const at::ScalarType dtype : {at::kFloat, at::kBFloat16}) {
+    const at::Tensor qkv = noise({2, t, h + 2 * g, d}, 7, dtype), dout = noise({2, t, h, d}, 8, dtype);
+    const auto q_of = [&](const at::Tensor& all) { return all.narrow(2, 0, h); };
+    const auto k_of = [&](const at::Tensor& all) { return all.narrow(2, h, g); };
+    const auto v_of = [&](const at::Tensor& all) { return all.narrow(2, h + g, g); };
+    const auto [out, lse] = attention_forward({}, q_of(qkv), k_of(qkv), v_of(qkv), options);
+    at::Tensor dqkv = at::full_like(qkv, 1e4);
+    attention_backward({}, dout, q_of(qkv), k_of(qkv), v_of(qkv), out, lse, options,
+                       {q_of(dqkv), k_of(dqkv), v_of(dqkv)});
+    const at::Tensor wide = qkv.to(at::kDouble);
+    const AttentionGrads ref =
+        attention_backward_reference(dout.to(at::kDouble), q_of(wide), k_of(wide), v_of(wide), options);
+    EXPECT_LT(error_of(dqkv, at::cat({ref.dq, ref.dk, ref.dv}, 2)), dtype == at::kFloat ? 4e-6 : 1.2e-2);
+  }
+}
+
+// The reference by autograd in double: the slope of the cap is its own check.
+TEST(Attention, TheReferencesGradientOfACapIsAutograds) {
+  const Case c{2, 9, 9, 4, 2, 6};
+  const Inputs in = Inputs(c, at::kFloat).wide();
+  AttentionOptions options;
+  options.softmax_scale = 0.8;
+  options.score_cap = 1.7;
+  options.document_start = window_starts(c.b, c.t, 4);
+  const AttentionGrads got = attention_backward_reference(in.dout, in.q, in.k, in.v, options);
+  const at::Tensor q = in.q.clone().requires_grad_(true), k = in.k.clone().requires_grad_(true),
+                   v = in.v.clone().requires_grad_(true);
+  const at::Tensor scores = 1.7 * (0.8 * at::einsum("bthd,bshd->bhts", {q, k.repeat_interleave(2, 2)}) / 1.7).tanh();
+  const at::Tensor rows = at::arange(c.t), distance = rows.unsqueeze(1) - rows.unsqueeze(0);
+  const at::Tensor hidden = (distance < 0).logical_or(distance >= 4);
+  const at::Tensor p = at::softmax(scores.masked_fill(hidden, -1e300), -1);
+  (at::einsum("bhts,bshd->bthd", {p, v.repeat_interleave(2, 2)}) * in.dout).sum().backward();
+  EXPECT_LT(error_of(got.dq, q.grad()), 1e-13);
+  EXPECT_LT(error_of(got.dk, k.grad()), 1e-13);
+  EXPECT_LT(error_of(got.dv, v.grad()), 1e-13);
+}
+
 TEST(Attention, QueriesThatContinueACacheSeeAllEarlierKeys) {
   AttentionOptions options;
   options.softmax_scale = 0.31;

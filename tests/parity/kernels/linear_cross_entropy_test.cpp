@@ -166,6 +166,45 @@ TEST(LinearCrossEntropy, NeedsLessThanASeventhOfWholeFloat32Logits) {
   }
 }
 
+TEST(LinearCrossEntropy, CapsLogits) {
+  for (const DtypeCase& d : kDtypes) {
+    for (const auto& [n, v, h] : {std::array<int64_t, 3>{3, 7, 5}, {150, 333, 24}}) {
+      Head head(n, v, h, d.dtype);
+      head.options.soft_cap = 1.3;
+      head.options.chunk_tokens = 67;
+      const auto ref = linear_cross_entropy_reference(head.x, head.w, head.labels, head.weights, head.options);
+      at::Tensor dw = at::full(head.w.sizes(), 9.0, head.weights.options());
+      const auto got = linear_cross_entropy({}, head.x, head.w, head.labels, head.weights, head.options, dw, false);
+      EXPECT_LT(error_of(got.loss, ref.loss), d.loss_tolerance) << at::toString(d.dtype) << " " << n;
+      EXPECT_LT(error_of(got.dx, ref.dx), d.grad_tolerance) << at::toString(d.dtype) << " " << n;
+      EXPECT_LT(error_of(dw, ref.dw), d.grad_tolerance) << at::toString(d.dtype) << " " << n;
+      EXPECT_TRUE(at::equal(got.loss, linear_cross_entropy_loss({}, head.x, head.w, head.labels, head.options)));
+    }
+  }
+}
+
+TEST(LinearCrossEntropy, TheReferenceOfACapIsAutograds) {
+  Head head(13, 29, 6, at::kDouble);
+  head.options.soft_cap = 0.9;
+  const at::Tensor x = head.x.clone().requires_grad_(true), w = head.w.clone().requires_grad_(true);
+  const at::Tensor logits = 0.9 * (x.matmul(w.t()) / 0.9).tanh();
+  const at::Tensor loss = -at::log_softmax(logits, 1).gather(1, head.labels.unsqueeze(1)).squeeze(1);
+  (loss * head.weights).sum().backward();
+  const auto ref = linear_cross_entropy_reference(head.x, head.w, head.labels, head.weights, head.options);
+  EXPECT_LT(error_of(ref.loss, loss.detach()), 1e-14);
+  EXPECT_LT(error_of(ref.dx, x.grad()), 1e-13);
+  EXPECT_LT(error_of(ref.dw, w.grad()), 1e-13);
+}
+
+TEST(LinearCrossEntropy, ACapFarAboveAllLogitsChangesNothing) {
+  Head head(40, 50, 16, at::kFloat);
+  const auto plain = linear_cross_entropy({}, head.x, head.w, head.labels, head.weights, head.options, {}, false);
+  head.options.soft_cap = 1e5;
+  const auto capped = linear_cross_entropy({}, head.x, head.w, head.labels, head.weights, head.options, {}, false);
+  EXPECT_LT(error_of(capped.loss, plain.loss.to(at::kDouble)), 1e-6);
+  EXPECT_LT(error_of(capped.dx, plain.dx.to(at::kDouble)), 2e-6);
+}
+
 TEST(LinearCrossEntropy, ALabelPastTheVocabularyIsCaught) {
   Head head(4, 20, 8, at::kFloat);
   head.labels[2] = 20;

@@ -72,8 +72,7 @@ TEST(Rope, TableHasThePlainAngles) {
   const auto [cos, sin] = rope_table({.num_positions = 1001, .rotary_dim = 8, .base = 10000});
   EXPECT_FLOAT_EQ(cos[1000][1].item<float>(), static_cast<float>(std::cos(100.0)));
   EXPECT_FLOAT_EQ(sin[7][3].item<float>(), static_cast<float>(std::sin(7 * 1e-3)));
-  const auto [half_speed, ignored] =
-      rope_table({.num_positions = 11, .rotary_dim = 8, .scaling = RopeScaling::Linear, .factor = 2});
+  const auto [half_speed, ignored] = rope_table({.num_positions = 11, .rotary_dim = 8, .position_divisor = 2});
   EXPECT_FLOAT_EQ(half_speed[10][0].item<float>(), static_cast<float>(std::cos(5.0)));
 }
 
@@ -90,6 +89,83 @@ TEST(Rope, Llama3ScalingKeepsShortStretchesLongAndRampsBetween) {
   const double w = std::pow(500000.0, -64.0 / 128);
   const double t = (8192 / (2 * M_PI / w) - 1) / 3;
   EXPECT_NEAR(frequency(32, RopeScaling::Llama3), (1 - t) * w / 8 + t * w, 1e-9);
+}
+
+double frequency_of(const RopeOptions& options, int64_t pair) {
+  RopeOptions two = options;
+  two.num_positions = 2;
+  const auto [cos, sin] = rope_table(two);
+  return std::atan2(static_cast<double>(sin[1][pair].item<float>()), static_cast<double>(cos[1][pair].item<float>()));
+}
+
+// B040: ratios to the unscaled frequencies of Llama 3.2, computed by transformers 5.24.
+TEST(Rope, Llama3RatiosAreThoseOfThePublishedCode) {
+  const RopeOptions plain = {.rotary_dim = 64, .base = 500000};
+  RopeOptions scaled = plain;
+  scaled.scaling = RopeScaling::Llama3;
+  scaled.factor = 32;
+  const auto ratio = [&](int64_t pair) { return frequency_of(scaled, pair) / frequency_of(plain, pair); };
+  for (int64_t pair = 0; pair < 15; ++pair) EXPECT_NEAR(ratio(pair), 1, 1e-6);
+  EXPECT_NEAR(ratio(15), 0.60557, 1e-5);
+  EXPECT_NEAR(ratio(16), 0.30374, 1e-5);
+  EXPECT_NEAR(ratio(17), 0.10345, 1e-5);
+  for (int64_t pair = 18; pair < 32; ++pair) EXPECT_NEAR(ratio(pair), 1.0 / 32, 1e-6);
+}
+
+// B041: factor 40 over 4096 positions, width 64. Frequencies of transformers 5.24.
+TEST(Rope, YarnFrequenciesAreThoseOfThePublishedCode) {
+  const RopeOptions yarn = {
+      .rotary_dim = 64, .base = 10000, .scaling = RopeScaling::Yarn, .factor = 40, .original_positions = 4096};
+  const std::vector<double> wanted = {
+      1.0,          0.7498942,    0.56234133,   0.42169651,   0.31622776,   0.23713736,   0.17782794,   0.13335215,
+      0.1,          0.074989416,  0.056234129,  0.039006926,  0.026879361,  0.018378144,  0.012447956,  0.0083345091,
+      0.0055000004, 0.0035619973, 0.0022493652, 0.0013705135, 7.9056941e-4, 4.1499041e-4, 1.7782794e-4, 3.3338034e-5,
+      2.4999999e-5, 1.8747354e-5, 1.4058533e-5, 1.0542412e-5, 7.9056945e-6, 5.9284343e-6, 4.4456983e-6, 3.3338035e-6};
+  for (int64_t pair = 0; pair < 32; ++pair) {
+    const double w = wanted[static_cast<size_t>(pair)];
+    EXPECT_NEAR(frequency_of(yarn, pair), w, 1e-6 * w) << pair;
+  }
+}
+
+// The ends of the ramp as they are (gpt-oss): base 150000, factor 32. Frequencies of transformers 5.24.
+TEST(Rope, YarnWithExactBoundsIsThatOfThePublishedCode) {
+  const RopeOptions yarn = {.rotary_dim = 64,
+                            .base = 150000,
+                            .scaling = RopeScaling::Yarn,
+                            .factor = 32,
+                            .original_positions = 4096,
+                            .whole_bounds = false};
+  const std::vector<double> wanted = {
+      1.0,          0.6890443,    0.47478205,   0.32714587,   0.225418,     0.15532298,   0.10702442,   0.073744565,
+      0.050813273,  0.031705696,  0.019335,     0.011592049,  0.0067949593, 0.0038603591, 0.0020937927, 0.0010526022,
+      4.5648392e-4, 1.2931869e-4, 3.8308812e-5, 2.6396468e-5, 1.8188337e-5, 1.253257e-5,  8.6354958e-6, 5.9502395e-6,
+      4.0999785e-6, 2.8250668e-6, 1.9465963e-6, 1.341291e-6,  9.2420896e-7, 6.3682091e-7, 4.3879785e-7, 3.0235114e-7};
+  for (int64_t pair = 0; pair < 32; ++pair) {
+    const double w = wanted[static_cast<size_t>(pair)];
+    EXPECT_NEAR(frequency_of(yarn, pair), w, 2e-6 * w) << pair;
+  }
+}
+
+TEST(Rope, AmplitudeMultipliesTheTableAndRotationsScaleByIt) {  // B041: 0.1 ln 40 + 1
+  const double amplitude = 0.1 * std::log(40.0) + 1;
+  EXPECT_NEAR(amplitude, 1.3688879, 1e-7);
+  const auto [cos, sin] = rope_table({.num_positions = 9, .rotary_dim = 6, .amplitude = amplitude});
+  const auto [plain_cos, plain_sin] = rope_table({.num_positions = 9, .rotary_dim = 6});
+  EXPECT_LT(distance(cos, amplitude * plain_cos), 1e-6);
+  EXPECT_LT(distance(sin, amplitude * plain_sin), 1e-6);
+  const at::Tensor x = quiet({1, 9, 2, 6}, 5);
+  at::Tensor y = at::empty_like(x);
+  rope_apply(y, x, cos, sin, {}, 0, RopeLayout::HalfRotate, RopeDirection::Forward);
+  EXPECT_LT(distance(y.norm(2, -1), amplitude * x.norm(2, -1)), 1e-5);
+}
+
+TEST(Rope, FarPositionsStayApart) {  // B092: bf16 turns both positions into 9984
+  const auto [cos, sin] = rope_table({.num_positions = 10001, .rotary_dim = 8});
+  const auto angle = [&, cos = cos, sin = sin](int64_t position) {
+    return std::atan2(static_cast<double>(sin[position][0].item<float>()),
+                      static_cast<double>(cos[position][0].item<float>()));
+  };
+  EXPECT_NEAR(std::remainder(angle(10000) - angle(9999), 2 * M_PI), 1, 1e-6);
 }
 
 TEST(Rope, RefusesAPositionOutsideTheTable) {

@@ -60,6 +60,15 @@ TEST_F(TrainRequestTest, RanksGetEverythingButWhatOnlyTheLauncherReads) {
   EXPECT_THAT(request->for_ranks, ElementsAre("--config", "f", "--resume", "auto", "--proxy", "--lr", "1"));
 }
 
+TEST_F(TrainRequestTest, InitFromIsTheLastOverrideAndAnAbsolutePath) {
+  const auto request = read({"pretrain", "--init-from", "some/model", "--config", "f", "--flag"});
+  const std::string folder = (fs::current_path() / "some/model").string();
+  EXPECT_THAT(request->overrides, ElementsAre("--flag", "--init_from=" + folder));
+  EXPECT_THAT(request->for_ranks, ElementsAre("--init-from", "some/model", "--config", "f", "--flag"));
+  EXPECT_THAT(refusal({"pretrain", "--config", "f", "--engine", "upstream", "--init-from", "m"}),
+              HasSubstr("--init-from is read by the native engine only"));
+}
+
 TEST_F(TrainRequestTest, WithoutOverridesThereAreNone) {
   EXPECT_THAT(read({"pretrain", "--config", "f"})->overrides, IsEmpty());
 }
@@ -78,7 +87,8 @@ TEST_F(TrainRequestTest, RefusesWhatIsMissingOrWrong) {
 TEST_F(TrainRequestTest, HelpNamesEveryOption) {
   EXPECT_FALSE(read({"--help"}));
   EXPECT_FALSE(read({"pretrain", "--help"}));
-  for (const char* option : {"--config", "--nproc", "--resume", "--overwrite", "--proxy", "--presets", "--dry-run"}) {
+  for (const char* option :
+       {"--config", "--nproc", "--resume", "--overwrite", "--proxy", "--presets", "--dry-run", "--init-from"}) {
     EXPECT_THAT(out_.str(), HasSubstr(option));
   }
 }

@@ -16,13 +16,13 @@ using test::TempFolder;
 using test::write_sample;
 using ::testing::HasSubstr;
 
-struct Outcome {
+struct CheckpointOutcome {
   ExitCode code;
   std::string out;
   std::string err;
 };
 
-Outcome run(std::vector<std::string> arguments) {
+CheckpointOutcome run_with(std::vector<std::string> arguments) {
   std::ostringstream out, err;
   Context context{.arguments = std::move(arguments), .environment = environment_of({}), .out = &out, .err = &err};
   const ExitCode code = run_checkpoint(context);
@@ -31,7 +31,7 @@ Outcome run(std::vector<std::string> arguments) {
 
 std::string refusal(const std::vector<std::string>& arguments) {
   try {
-    run(arguments);
+    run_with(arguments);
   } catch (const InputError& error) {
     return error.what();
   }
@@ -51,19 +51,19 @@ void make_run(const fs::path& folder) {
 TEST(CheckpointCommand, ListsStepsWithTheirLayoutAndWhatIsMissing) {
   const TempFolder folder;
   make_run(folder.path());
-  const Outcome outcome = run({"list", "--run", folder.path().string()});
+  const CheckpointOutcome outcome = run_with({"list", "--run", folder.path().string()});
   EXPECT_EQ(outcome.code, ExitCode::Ok);
   const std::vector<std::string> expected = {"2026-01-31T12:34:56Z", "2 ranks: dp 2, tp 1", "NO",
                                              "model-00000.safetensors is missing"};
   for (const std::string& part : expected) EXPECT_THAT(outcome.out, HasSubstr(part));
   EXPECT_LT(outcome.out.find("  5  "), outcome.out.find("  9  "));
-  EXPECT_EQ(run({"list", "--run", (folder / "checkpoints").string()}).out, outcome.out);
+  EXPECT_EQ(run_with({"list", "--run", (folder / "checkpoints").string()}).out, outcome.out);
 }
 
 TEST(CheckpointCommand, ListsAsJson) {
   const TempFolder folder;
   make_run(folder.path());
-  const Outcome outcome = run({"list", "--run", folder.path().string(), "--format", "json"});
+  const CheckpointOutcome outcome = run_with({"list", "--run", folder.path().string(), "--format", "json"});
   const Json json = value_or_throw(parse_json(outcome.out, "output"));
   ASSERT_EQ(json.at("checkpoints").size(), 3U);
   const Json& first = json.at("checkpoints")[0];
@@ -76,19 +76,20 @@ TEST(CheckpointCommand, ListsAsJson) {
 
 TEST(CheckpointCommand, SaysThatThereAreNone) {
   const TempFolder folder;
-  EXPECT_THAT(run({"list", "--run", folder.path().string()}).out, HasSubstr("no checkpoints in"));
+  EXPECT_THAT(run_with({"list", "--run", folder.path().string()}).out, HasSubstr("no checkpoints in"));
 }
 
 TEST(CheckpointCommand, VerifiesAllCheckpointsOfARun) {
   const TempFolder folder;
   make_run(folder.path());
-  const Outcome outcome = run({"verify", "--run", folder.path().string()});
+  const CheckpointOutcome outcome = run_with({"verify", "--run", folder.path().string()});
   EXPECT_EQ(outcome.code, ExitCode::CheckFailed);
   EXPECT_THAT(outcome.out, HasSubstr("step_5: ok\n"));
   EXPECT_THAT(outcome.out, HasSubstr("step_9: NOT OK\n"));
   EXPECT_THAT(outcome.out, HasSubstr("step_12: NOT OK\n"));
   EXPECT_THAT(outcome.err, HasSubstr("checksum of 'optimizer.count'"));
-  const Json json = value_or_throw(parse_json(run({"verify", folder.path().string(), "--format=json"}).out, "output"));
+  const Json json =
+      value_or_throw(parse_json(run_with({"verify", folder.path().string(), "--format=json"}).out, "output"));
   EXPECT_EQ(json.at("ok"), false);
   EXPECT_EQ(json.at("checkpoints")[0].at("ok"), true);
   EXPECT_EQ(json.at("checkpoints")[2].at("problems").size(), 1U);
@@ -98,11 +99,11 @@ TEST(CheckpointCommand, VerifiesOneCheckpoint) {
   const TempFolder folder;
   make_run(folder.path());
   const std::string checkpoints = (folder / "checkpoints").string();
-  EXPECT_EQ(run({"verify", checkpoints + "/step_5"}).code, ExitCode::Ok);
-  EXPECT_EQ(run({"verify", checkpoints + "/step_5/"}).code, ExitCode::Ok);
-  EXPECT_EQ(run({"verify", checkpoints + "/step_9"}).code, ExitCode::CheckFailed);
+  EXPECT_EQ(run_with({"verify", checkpoints + "/step_5"}).code, ExitCode::Ok);
+  EXPECT_EQ(run_with({"verify", checkpoints + "/step_5/"}).code, ExitCode::Ok);
+  EXPECT_EQ(run_with({"verify", checkpoints + "/step_9"}).code, ExitCode::CheckFailed);
   fs::remove(checkpoints + "/step_12/manifest.json");
-  EXPECT_EQ(run({"verify", checkpoints + "/step_12/"}).code, ExitCode::CheckFailed);
+  EXPECT_EQ(run_with({"verify", checkpoints + "/step_12/"}).code, ExitCode::CheckFailed);
 }
 
 TEST(CheckpointCommand, RefusesWhatItDoesNotUnderstand) {
@@ -115,8 +116,8 @@ TEST(CheckpointCommand, RefusesWhatItDoesNotUnderstand) {
   EXPECT_THAT(refusal({"verify", folder.path().string()}), HasSubstr("no checkpoints here"));
   EXPECT_NE(refusal({"lsit"}), "accepted");
   EXPECT_NE(refusal({}), "accepted");
-  EXPECT_THAT(run({"--help"}).out, HasSubstr("verify"));
-  EXPECT_THAT(run({"verify", "--help"}).out, HasSubstr("exit code 4"));
+  EXPECT_THAT(run_with({"--help"}).out, HasSubstr("verify"));
+  EXPECT_THAT(run_with({"verify", "--help"}).out, HasSubstr("exit code 4"));
 }
 
 }  // namespace

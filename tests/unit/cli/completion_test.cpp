@@ -48,6 +48,9 @@ TEST(Complete, OffersOptionsAndTheirValues) {
   EXPECT_THAT(completed({"config", "export", "--as", ""}), ElementsAre("experiment", "launch"));
   EXPECT_THAT(completed({"config", "import-hf", "--framework", "tor"}), ElementsAre("torchtitan"));
   EXPECT_THAT(completed({"config", "show", "--format", "j"}), ElementsAre("json"));
+  EXPECT_THAT(completed({"checkpoint", "i"}), ElementsAre("import-hf"));
+  EXPECT_THAT(completed({"checkpoint", "export-hf", "--family", "lla"}), ElementsAre("llama", "llama4_text"));
+  EXPECT_THAT(completed({"checkpoint", "export-hf", "--dtype", ""}), ElementsAre("bf16", "fp16", "fp32"));
   EXPECT_THAT(completed({"config", "show", "--format=y"}), ElementsAre("--format=yaml"));
   EXPECT_THAT(completed({"config", "schema", "--framework", "meg"}), ElementsAre("megatron", "megatron_bridge"));
   EXPECT_THAT(completed({"config", "list", "ke"}), Contains("keys"));

@@ -9,9 +9,9 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-constexpr const char* kTitan = "examples/torchtitan/configs/MI300X/llama3.1_8B-FP8-pretrain.yaml";
+constexpr const char* kTitanFp8 = "examples/torchtitan/configs/MI300X/llama3.1_8B-FP8-pretrain.yaml";
 
-constexpr const char* kLlama = "examples/megatron/configs/MI300X/llama3.1_8B-BF16-pretrain.yaml";
+constexpr const char* kExportedLlama = "examples/megatron/configs/MI300X/llama3.1_8B-BF16-pretrain.yaml";
 
 class ConfigExport : public ConfigFixture {};
 
@@ -24,7 +24,7 @@ TEST_F(ConfigExport, PrintsTheLaunchForm) {
 }
 
 TEST_F(ConfigExport, AsJsonHoldsArgumentsAndWhatIsLost) {
-  const Json json = json_of(run({"export", "--config", kTitan, "--to", "torchtitan", "--format", "json"}));
+  const Json json = json_of(run({"export", "--config", kTitanFp8, "--to", "torchtitan", "--format", "json"}));
   EXPECT_EQ(json["framework"], "torchtitan");
   EXPECT_EQ(json["program"], Json({"-m", "torchtitan.train"}));
   EXPECT_EQ(json["files"].size(), 1U);
@@ -33,7 +33,8 @@ TEST_F(ConfigExport, AsJsonHoldsArgumentsAndWhatIsLost) {
 
 TEST_F(ConfigExport, WritesAFolderWithFilesAndTheCommand) {
   const std::string folder = (folder_ / "out").string();
-  const std::vector<std::string> words = {"export", "--config", kTitan, "--to", "torchtitan", "--output", folder + "/"};
+  const std::vector<std::string> words = {"export",     "--config", kTitanFp8,   "--to",
+                                          "torchtitan", "--output", folder + "/"};
   ASSERT_EQ(run(words).code, 0);
   EXPECT_THAT(value_or_throw(read_text_file(folder + "/llama3.1_8B-pretrain.toml")), HasSubstr("flavor = \"8B\""));
   EXPECT_THAT(value_or_throw(read_text_file(folder + "/start.sh")), HasSubstr("-m torchtitan.train"));
@@ -45,7 +46,7 @@ TEST_F(ConfigExport, WritesAFolderWithFilesAndTheCommand) {
 TEST_F(ConfigExport, AnExperimentOfAnotherDialectLoadsAgain) {
   const std::string file = (folder_ / "titan.yaml").string();
   const Outcome outcome =
-      run({"export", "--config", kLlama, "--to", "torchtitan", "--as", "experiment", "--output", file});
+      run({"export", "--config", kExportedLlama, "--to", "torchtitan", "--as", "experiment", "--output", file});
   ASSERT_EQ(outcome.code, 0) << outcome.err;
   const Outcome check = run({"check", "--config", file});
   EXPECT_EQ(check.code, 0) << check.out << check.err;
@@ -61,7 +62,7 @@ TEST_F(ConfigExport, RefusesAnUnknownTargetWithTheNearest) {
 }
 
 TEST_F(ConfigExport, MasksSecrets) {
-  const Outcome outcome = run({"export", "--config", kTitan, "--to", "torchtitan", "job.api_key=geheim"});
+  const Outcome outcome = run({"export", "--config", kTitanFp8, "--to", "torchtitan", "job.api_key=geheim"});
   EXPECT_THAT(outcome.out + outcome.err, Not(HasSubstr("geheim")));
 }
 

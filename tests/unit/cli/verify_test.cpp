@@ -19,7 +19,7 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-constexpr const char* kLlama = "examples/megatron/configs/MI300X/llama2_7B-BF16-pretrain.yaml";
+constexpr const char* kVerifiedLlama = "examples/megatron/configs/MI300X/llama2_7B-BF16-pretrain.yaml";
 
 struct Started {
   std::string stage;
@@ -88,7 +88,7 @@ std::vector<StageState> states(const std::vector<StageResult>& stages) {
 }
 
 TEST_F(Verify, RunsTheStagesOfTheGuideInOrder) {
-  const auto stages = run(kLlama);
+  const auto stages = run(kVerifiedLlama);
   EXPECT_THAT(told_, ElementsAre("resolution", "tokenizer", "mock steps", "one device", "parallel layout"));
   EXPECT_THAT(states(stages), ElementsAre(StageState::Passed, StageState::NotNeeded, StageState::Passed,
                                           StageState::Passed, StageState::NotNeeded));
@@ -105,7 +105,7 @@ TEST_F(Verify, RunsTheStagesOfTheGuideInOrder) {
 
 TEST_F(Verify, EndsAtTheFirstStageThatFailsAndSaysWhy) {
   failing_ = "one-device";
-  const auto stages = run(kLlama);
+  const auto stages = run(kVerifiedLlama);
   EXPECT_THAT(states(stages), ElementsAre(StageState::Passed, StageState::NotNeeded, StageState::Passed,
                                           StageState::Failed, StageState::NotReached));
   EXPECT_THAT(stages[3].detail, HasSubstr("error: the moon is full"));
@@ -115,18 +115,18 @@ TEST_F(Verify, EndsAtTheFirstStageThatFailsAndSaysWhy) {
 
 TEST_F(Verify, ALossThatIsNoNumberFails) {
   nan_ = "mock-steps";
-  const auto stages = run(kLlama);
+  const auto stages = run(kVerifiedLlama);
   EXPECT_EQ(stages[2].state, StageState::Failed);
   EXPECT_THAT(stages[2].detail, HasSubstr("a loss is no number"));
 }
 
 TEST_F(Verify, ARunThatEndsEarlyFails) {
   short_ = "mock-steps";
-  EXPECT_EQ(run(kLlama)[2].state, StageState::Failed);
+  EXPECT_EQ(run(kVerifiedLlama)[2].state, StageState::Failed);
 }
 
 TEST_F(Verify, AnUnknownKeyFailsTheResolutionWithItsPlace) {
-  const auto stages = run(kLlama, {"train_iterz=7"});
+  const auto stages = run(kVerifiedLlama, {"train_iterz=7"});
   EXPECT_EQ(stages[0].state, StageState::Failed);
   EXPECT_THAT(stages[0].detail, HasSubstr("train_iterz"));
   EXPECT_THAT(stages[0].suggestion, HasSubstr("train_iters"));
@@ -135,8 +135,8 @@ TEST_F(Verify, AnUnknownKeyFailsTheResolutionWithItsPlace) {
 }
 
 TEST_F(Verify, ATokenizerThatIsNotHereFailsItsStage) {
-  const auto stages = run(kLlama, {"mock_data=false", "train_data_path=/nowhere/text", "valid_data_path=/nowhere/text",
-                                   "tokenizer_model=/nowhere/tokenizer"});
+  const auto stages = run(kVerifiedLlama, {"mock_data=false", "train_data_path=/nowhere/text",
+                                           "valid_data_path=/nowhere/text", "tokenizer_model=/nowhere/tokenizer"});
   EXPECT_EQ(stages[0].state, StageState::Passed) << stages[0].detail;
   EXPECT_EQ(stages[1].state, StageState::Failed);
   EXPECT_FALSE(stages[1].detail.empty());
@@ -151,7 +151,7 @@ TEST_F(Verify, AFamilyThatIsNotBuiltFailsWithOneSentence) {
 }
 
 TEST_F(Verify, ALayoutThatIsNotBuiltIsTheStageThatFails) {
-  const auto stages = run(kLlama, {"tensor_model_parallel_size=2"});
+  const auto stages = run(kVerifiedLlama, {"tensor_model_parallel_size=2"});
   EXPECT_EQ(stages[3].state, StageState::Passed) << stages[3].detail;
   if (started_.size() > 2) {
     EXPECT_EQ(started_[2].ranks, 2);

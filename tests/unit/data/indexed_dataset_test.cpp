@@ -26,7 +26,7 @@ const std::string kIdx = from_hex(
     "000000000000000001000000000000000200000000000000");
 const std::string kBin = from_hex("05000600070008000900");
 
-void write(const std::string& path, const std::string& bytes) {
+void write_bytes(const std::string& path, const std::string& bytes) {
   std::ofstream(path, std::ios::binary) << bytes;
 }
 
@@ -34,8 +34,8 @@ class Damaged : public testing::Test {
  protected:
   // What open() says about these two files.
   std::string refusal(const std::string& idx, const std::string& bin = kBin) {
-    write(scratch_ / "d.idx", idx);
-    write(scratch_ / "d.bin", bin);
+    write_bytes(scratch_ / "d.idx", idx);
+    write_bytes(scratch_ / "d.bin", bin);
     const Result<IndexedDataset> dataset = IndexedDataset::open(scratch_ / "d");
     EXPECT_FALSE(dataset.ok());
     return dataset.ok() ? "" : render(dataset.diagnostics());
@@ -48,8 +48,8 @@ class Damaged : public testing::Test {
 };
 
 TEST_F(Damaged, IsNotTheTestVector) {
-  write(scratch_ / "d.idx", kIdx);
-  write(scratch_ / "d.bin", kBin);
+  write_bytes(scratch_ / "d.idx", kIdx);
+  write_bytes(scratch_ / "d.bin", kBin);
   const IndexedDataset dataset = IndexedDataset::open(scratch_ / "d").value();
   EXPECT_EQ(dataset.num_tokens(), 5);
   std::vector<int32_t> tokens(2);

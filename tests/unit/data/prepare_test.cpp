@@ -19,7 +19,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 
 constexpr const char* kEodText = "<|endoftext|>";
-constexpr int32_t kEod = 256;
+constexpr int32_t kByteEod = 256;
 
 void write(const std::string& path, const std::string& text) {
   std::ofstream(path, std::ios::binary) << text;
@@ -36,7 +36,7 @@ std::string text_of(const std::string& prefix, int64_t document) {
   std::vector<int32_t> ids(static_cast<size_t>(dataset.length(document)));
   dataset.read(document, 0, ids);
   std::string text;
-  for (const int32_t id : ids) text += id == kEod ? std::string("$") : std::string(1, static_cast<char>(id));
+  for (const int32_t id : ids) text += id == kByteEod ? std::string("$") : std::string(1, static_cast<char>(id));
   return text;
 }
 

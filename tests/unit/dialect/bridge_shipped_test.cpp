@@ -21,7 +21,7 @@ const std::map<std::string, std::set<std::string>> kFaults = {
      {"lr_warmup_iters", "micro_batch_size"}},  // the same; 8 packed at once
 };
 
-std::vector<std::filesystem::path> experiments() {
+std::vector<std::filesystem::path> bridge_experiments() {
   std::vector<std::filesystem::path> files = {
       "examples/mlperf/llama2_70b/configs/MI355X/llama2_70b_lora_mlperf_posttrain.yaml"};
   for (const auto& entry : std::filesystem::recursive_directory_iterator("examples/megatron_bridge"))
@@ -30,7 +30,7 @@ std::vector<std::filesystem::path> experiments() {
 }
 
 TEST(BridgeExperiments, AllTranslateUnlessUpstreamRefusesThem) {
-  const auto files = experiments();
+  const auto files = bridge_experiments();
   EXPECT_GE(files.size(), 19U);
   for (const auto& file : files) {
     const auto fault = kFaults.find(file.filename().string());

@@ -23,11 +23,11 @@ std::string qwen(const std::string& more = "") {
   return finetune("qwen.qwen3", "qwen3_8b_finetune_config", more);
 }
 
-Result<spec::RunSpec> translate(const std::string& yaml, int64_t ranks = 1, bool for_training = false) {
+Result<spec::RunSpec> translate_bridge(const std::string& yaml, int64_t ranks = 1, bool for_training = false) {
   return to_spec(experiment(yaml, "megatron_bridge"), {}, {.world_size = ranks, .for_training = for_training});
 }
-spec::RunSpec run_of(const std::string& yaml, int64_t ranks = 1) {
-  auto run = translate(yaml, ranks);
+spec::RunSpec bridge_run_of(const std::string& yaml, int64_t ranks = 1) {
+  auto run = translate_bridge(yaml, ranks);
   PRIMUS_CHECK(run.ok(), render(run.diagnostics()));
   return *run;
 }
@@ -46,7 +46,8 @@ int64_t parameters(const spec::RunSpec& run) {
 }
 
 TEST(BridgeRecipe, PretrainsALlamaThatTheEngineCanTrain) {
-  const auto run = translate(pretrain("llama32_1b_pretrain_config", "train_iters: 50\nlr_warmup_iters: 2\n"), 1, true);
+  const auto run =
+      translate_bridge(pretrain("llama32_1b_pretrain_config", "train_iters: 50\nlr_warmup_iters: 2\n"), 1, true);
   ASSERT_TRUE(run.ok()) << render(run.diagnostics());
   EXPECT_TRUE(run.diagnostics().empty()) << render(run.diagnostics());
   EXPECT_TRUE(run->data.mock);
@@ -100,13 +101,13 @@ TEST(BridgeRecipe, HasThePublishedNumberOfParameters) {
     const std::string yaml =
         std::string("recipe: ") + recipe + "\nflavor: " + flavor + "\nglobal_batch_size: 2048\n" +
         (std::string(recipe).starts_with("mlperf") ? "pretrained_checkpoint: /w\n" : "mock: true\n");
-    EXPECT_EQ(parameters(run_of(yaml, 1024)), count) << flavor;
+    EXPECT_EQ(parameters(bridge_run_of(yaml, 1024)), count) << flavor;
   }
 }
 
 TEST(BridgeRecipe, ThatDoesNotExistIsRefusedWithTheList) {
   const std::string yaml = "recipe: qwen.qwen4\nflavor: qwen3_8b_finetune_config\nglobal_batch_sise: 4\n";
-  const auto run = translate(yaml);
+  const auto run = translate_bridge(yaml);
   ASSERT_FALSE(run.ok());
   EXPECT_THAT(about(run, "recipe", Severity::Error), HasSubstr("llama.llama3, qwen.qwen3, qwen.qwen3_moe"));
   EXPECT_THAT(about(run, "recipe", Severity::Error), HasSubstr("did you mean 'qwen.qwen3'?"));
@@ -115,18 +116,18 @@ TEST(BridgeRecipe, ThatDoesNotExistIsRefusedWithTheList) {
 }
 
 TEST(BridgeRecipe, FlavorThatDoesNotExistIsRefusedWithTheModulesList) {
-  const auto run = translate("recipe: qwen.qwen3\nflavor: qwen3_7b_finetune_config\n");
+  const auto run = translate_bridge("recipe: qwen.qwen3\nflavor: qwen3_7b_finetune_config\n");
   EXPECT_THAT(about(run, "flavor", Severity::Error), HasSubstr("qwen3_600m_pretrain_config, qwen3_1p7b_pretrain"));
   EXPECT_THAT(about(run, "flavor", Severity::Error), HasSubstr("did you mean 'qwen3_"));
 }
 
 TEST(BridgeRecipe, OfUpstreamThatIsNotDescribedSaysSo) {
-  const auto run = translate("recipe: deepseek.deepseek_v3\nflavor: deepseek_v3_pretrain_config\n");
+  const auto run = translate_bridge("recipe: deepseek.deepseek_v3\nflavor: deepseek_v3_pretrain_config\n");
   EXPECT_THAT(about(run, "recipe", Severity::Error), HasSubstr("exist upstream, and are not described here yet"));
 }
 
 TEST(BridgeRecipe, MayBeNamedWithItsPackage) {
-  const auto run = run_of(
+  const auto run = bridge_run_of(
       "recipe: primus.backends.megatron_bridge.recipes.mlperf_llama2_70b.llama2_custom\n"
       "flavor: llama2_70b_lora_mxfp4_config\npretrained_checkpoint: /data/x\npacked_sequence: true\n");
   EXPECT_EQ(run.finetune->dataset, "/data/train.npy");
@@ -143,7 +144,7 @@ TEST(BridgeArguments, ThatTheRecipeDoesNotTakeAreReportedAndTheRecipesValueStays
   const std::string yaml =
       finetune("llama.llama3", "llama31_70b_finetune_config",
                "peft: none\ntensor_model_parallel_size: 8\npipeline_model_parallel_size: 1\nlr: 0.5\n");
-  const auto run = translate(yaml, 32);
+  const auto run = translate_bridge(yaml, 32);
   ASSERT_TRUE(run.ok()) << render(run.diagnostics());
   EXPECT_EQ(run->parallel.tensor, 8);
   EXPECT_EQ(run->parallel.pipeline, 4);
@@ -158,7 +159,7 @@ TEST(BridgeArguments, ThatTheRecipeDoesNotTakeAreReportedAndTheRecipesValueStays
 }
 
 TEST(BridgeArguments, ThatNoRecipeTakesAreReported) {
-  const auto run = translate(qwen("peft_dim: 16\ndataset_name: my/data\n"));
+  const auto run = translate_bridge(qwen("peft_dim: 16\ndataset_name: my/data\n"));
   ASSERT_TRUE(run.ok()) << render(run.diagnostics());
   EXPECT_THAT(about(run, "peft_dim", Severity::Warning), HasSubstr("no recipe has such an argument"));
   EXPECT_THAT(about(run, "dataset_name", Severity::Warning), HasSubstr("write dataset.dataset_name"));
@@ -166,7 +167,7 @@ TEST(BridgeArguments, ThatNoRecipeTakesAreReported) {
 }
 
 TEST(BridgeArguments, HfPathGivenToARecipeThatGivesItItselfIsAFaultOfUpstream) {
-  const auto run = translate(
+  const auto run = translate_bridge(
       "recipe: llama.llama3\nflavor: llama3_8b_finetune_config\n"
       "hf_path: NousResearch/Meta-Llama-3-8B\n");
   ASSERT_TRUE(run.ok()) << render(run.diagnostics());
@@ -178,34 +179,34 @@ TEST(BridgeArguments, HfPathGivenToARecipeThatGivesItItselfIsAFaultOfUpstream) {
 }
 
 TEST(BridgeArguments, HfPathChoosesTheArchitectureWhereTheRecipeTakesIt) {
-  EXPECT_EQ(parameters(run_of(qwen("hf_path: Qwen/Qwen3-14B-Base\n"))), 14'768'307'200);
-  const auto other = translate(qwen("hf_path: me/my-model\n"));
+  EXPECT_EQ(parameters(bridge_run_of(qwen("hf_path: Qwen/Qwen3-14B-Base\n"))), 14'768'307'200);
+  const auto other = translate_bridge(qwen("hf_path: me/my-model\n"));
   ASSERT_TRUE(other.ok());
   EXPECT_THAT(about(other, "hf_path", Severity::Warning), HasSubstr("the recipe's own is taken: Qwen/Qwen3-8B"));
 }
 
 TEST(BridgeArguments, ThatAreNullTakeTheRecipesRule) {
-  EXPECT_EQ(run_of(qwen("packed_sequence: true\n")).batch.global_batch_size, 8);
-  EXPECT_EQ(run_of(qwen()).batch.global_batch_size, 128);
+  EXPECT_EQ(bridge_run_of(qwen("packed_sequence: true\n")).batch.global_batch_size, 8);
+  EXPECT_EQ(bridge_run_of(qwen()).batch.global_batch_size, 128);
   const std::string llama = finetune("llama.llama3", "llama32_1b_finetune_config");
-  EXPECT_EQ(run_of(llama).data.sequence_length, 2048);
-  EXPECT_EQ(run_of(llama + "packed_sequence: true\n").data.sequence_length, 4096);
-  EXPECT_EQ(run_of(pretrain("llama3_70b_pretrain_config", "virtual_pipeline_model_parallel_size: null\n"), 32)
+  EXPECT_EQ(bridge_run_of(llama).data.sequence_length, 2048);
+  EXPECT_EQ(bridge_run_of(llama + "packed_sequence: true\n").data.sequence_length, 4096);
+  EXPECT_EQ(bridge_run_of(pretrain("llama3_70b_pretrain_config", "virtual_pipeline_model_parallel_size: null\n"), 32)
                 .parallel.stages_per_rank,
             1);
-  const auto run = translate(qwen("train_iters: null\n"));
+  const auto run = translate_bridge(qwen("train_iters: null\n"));
   ASSERT_TRUE(run.ok());
   EXPECT_THAT(about(run, "train_iters", Severity::Warning), HasSubstr("its own is taken"));
   EXPECT_EQ(run->exit.train_steps, 1000);
 }
 
 TEST(BridgeMaps, ReplaceWhatTheRecipeSaid) {
-  const auto run = run_of(pretrain("llama32_1b_pretrain_config",
-                                   "optimizer: {adam_beta2: 0.77, clip_grad: 0.5}\n"
-                                   "scheduler: {start_weight_decay: 0.01, end_weight_decay: 0.01}\n"
-                                   "train: {train_iters: 4321}\nrng: {seed: 7}\ndataset: {random_seed: 8}\n"
-                                   "model: {num_layers: 3, hidden_size: 96, num_attention_heads: 6, "
-                                   "num_query_groups: 3, ffn_hidden_size: 160, vocab_size: 40000}\n"));
+  const auto run = bridge_run_of(pretrain("llama32_1b_pretrain_config",
+                                          "optimizer: {adam_beta2: 0.77, clip_grad: 0.5}\n"
+                                          "scheduler: {start_weight_decay: 0.01, end_weight_decay: 0.01}\n"
+                                          "train: {train_iters: 4321}\nrng: {seed: 7}\ndataset: {random_seed: 8}\n"
+                                          "model: {num_layers: 3, hidden_size: 96, num_attention_heads: 6, "
+                                          "num_query_groups: 3, ffn_hidden_size: 160, vocab_size: 40000}\n"));
   EXPECT_EQ(run.optimizer.beta2, 0.77);
   EXPECT_EQ(run.optimizer.clip_grad_norm, 0.5);
   EXPECT_EQ(run.weight_decay.end, 0.01);
@@ -220,12 +221,12 @@ TEST(BridgeMaps, ReplaceWhatTheRecipeSaid) {
 }
 
 TEST(BridgeMaps, ReportUnknownFieldsOfTheModel) {
-  const auto run = translate(pretrain("llama32_1b_pretrain_config", "model: {num_layer: 3}\n"));
+  const auto run = translate_bridge(pretrain("llama32_1b_pretrain_config", "model: {num_layer: 3}\n"));
   EXPECT_THAT(about(run, "model.num_layer", Severity::Error), HasSubstr("did you mean 'model.num_layers'"));
 }
 
 TEST(BridgeMaps, SkipAnIntegerForANumberAsUpstreamDoesAndSaySo) {
-  const auto run = translate(pretrain("llama32_1b_pretrain_config", "optimizer: {clip_grad: 2}\n"));
+  const auto run = translate_bridge(pretrain("llama32_1b_pretrain_config", "optimizer: {clip_grad: 2}\n"));
   ASSERT_TRUE(run.ok()) << render(run.diagnostics());
   EXPECT_EQ(run->optimizer.clip_grad_norm, 1.0);
   EXPECT_THAT(about(run, "optimizer.clip_grad", Severity::Warning), HasSubstr("is skipped: the recipe holds a number"));
@@ -233,43 +234,43 @@ TEST(BridgeMaps, SkipAnIntegerForANumberAsUpstreamDoesAndSaySo) {
 }
 
 TEST(BridgeMaps, SkipAFieldThatIsNullInTheRecipe) {
-  const auto run = translate(pretrain("llama32_1b_pretrain_config", "scheduler: {lr_decay_iters: 9}\n"));
+  const auto run = translate_bridge(pretrain("llama32_1b_pretrain_config", "scheduler: {lr_decay_iters: 9}\n"));
   ASSERT_TRUE(run.ok()) << render(run.diagnostics());
   EXPECT_EQ(run->lr.decay_samples, 1168251.0 * 512);
   EXPECT_THAT(about(run, "scheduler.lr_decay_iters", Severity::Warning), HasSubstr("it is null in the recipe"));
 }
 
 TEST(BridgeMaps, SkipFieldsOfTheOtherKindOfData) {
-  const auto run = translate(qwen("dataset: {random_seed: 3}\n"));
+  const auto run = translate_bridge(qwen("dataset: {random_seed: 3}\n"));
   ASSERT_TRUE(run.ok()) << render(run.diagnostics());
   EXPECT_THAT(about(run, "dataset.random_seed", Severity::Warning), HasSubstr("have no such field"));
   EXPECT_EQ(run->data.seed, 5678);
 }
 
 TEST(BridgeMaps, PrecisionIsANameInMostRecipesAndAMapInSome) {
-  const auto named = translate(qwen("mixed_precision: {grad_reduce_in_fp32: false}\n"));
+  const auto named = translate_bridge(qwen("mixed_precision: {grad_reduce_in_fp32: false}\n"));
   ASSERT_TRUE(named.ok());
   EXPECT_THAT(about(named, "mixed_precision", Severity::Warning), HasSubstr("holds a name there"));
   EXPECT_EQ(named->precision.grad_reduce, spec::Dtype::Float32);
-  const auto mapped = run_of(
+  const auto mapped = bridge_run_of(
       finetune("qwen.qwen3_moe", "qwen3_30b_a3b_finetune_config", "mixed_precision: {grad_reduce_in_fp32: false}\n"),
       16);
   EXPECT_EQ(mapped.precision.grad_reduce, spec::Dtype::BFloat16);
 }
 
 TEST(BridgeMaps, PeftIsANameAndNoMap) {
-  const auto run = translate(qwen("peft: {dim: 8}\n"));
+  const auto run = translate_bridge(qwen("peft: {dim: 8}\n"));
   EXPECT_THAT(about(run, "peft", Severity::Error), HasSubstr("lora, dora or none"));
 }
 
 TEST(BridgeMaps, NullInPlaceOfAMapLeavesTheRecipesData) {
-  const auto run = run_of(pretrain("llama32_1b_pretrain_config", "dataset: null\n"));
+  const auto run = bridge_run_of(pretrain("llama32_1b_pretrain_config", "dataset: null\n"));
   EXPECT_TRUE(run.data.mock);
   EXPECT_EQ(run.data.sequence_length, 8192);
 }
 
 TEST(BridgeFlatKeys, AreCopiedWhateverTheRecipeTakes) {
-  const auto run = run_of(
+  const auto run = bridge_run_of(
       "recipe: mamba.mamba2\nflavor: mamba2_130m_pretrain_config\nmock: true\nlog_interval: 3\neval_interval: 17\n"
       "eval_iters: 5\nsave_interval: 19\n");
   EXPECT_EQ(run.logging.interval_steps, 3);
@@ -277,41 +278,42 @@ TEST(BridgeFlatKeys, AreCopiedWhateverTheRecipeTakes) {
   EXPECT_EQ(run.evaluation.num_batches, 5);
   EXPECT_EQ(run.checkpoint.interval_steps, 19);
   EXPECT_EQ(run.model.layers[0].other_mixer, "mamba");
-  EXPECT_FALSE(run_of(pretrain("llama32_1b_pretrain_config", "skip_save: true\n")).checkpoint.save);
+  EXPECT_FALSE(bridge_run_of(pretrain("llama32_1b_pretrain_config", "skip_save: true\n")).checkpoint.save);
 }
 
 TEST(BridgeData, APathSwitchesMadeUpDataOff) {
-  const auto run = run_of(pretrain("llama32_1b_pretrain_config", "data_paths: [0.3, /a, 0.7, /b]\n"));
+  const auto run = bridge_run_of(pretrain("llama32_1b_pretrain_config", "data_paths: [0.3, /a, 0.7, /b]\n"));
   EXPECT_FALSE(run.data.mock);
   EXPECT_EQ(run.data.split, "9999,8,2");
   ASSERT_EQ(run.data.blend.files.size(), 2U);
   EXPECT_EQ(run.data.blend.files[1].weight, 0.7);
   const auto split =
-      run_of(pretrain("llama32_1b_pretrain_config", "train_data_path: [/a, /b, /c]\nvalid_data_path: [/v]\n"));
+      bridge_run_of(pretrain("llama32_1b_pretrain_config", "train_data_path: [/a, /b, /c]\nvalid_data_path: [/v]\n"));
   EXPECT_EQ(split.data.train.files.size(), 3U);
   EXPECT_EQ(split.data.split, "");
 }
 
 TEST(BridgeData, NoneAtAllIsSaid) {
-  const auto run = translate("recipe: llama.llama3\nflavor: llama32_1b_pretrain_config\n");
+  const auto run = translate_bridge("recipe: llama.llama3\nflavor: llama32_1b_pretrain_config\n");
   ASSERT_TRUE(run.ok()) << render(run.diagnostics());
   EXPECT_TRUE(run->data.mock);
   EXPECT_THAT(about(run, "mock", Severity::Warning), HasSubstr("no data are given"));
 }
 
 TEST(BridgePrecision, NamesMayHaveHyphens) {
-  EXPECT_EQ(run_of(qwen("precision_config: bf16-mixed\n")).precision.compute, spec::Dtype::BFloat16);
-  const auto half = run_of(qwen("precision_config: fp16_mixed\n"));
+  EXPECT_EQ(bridge_run_of(qwen("precision_config: bf16-mixed\n")).precision.compute, spec::Dtype::BFloat16);
+  const auto half = bridge_run_of(qwen("precision_config: fp16_mixed\n"));
   EXPECT_EQ(half.precision.compute, spec::Dtype::Float16);
   EXPECT_EQ(half.precision.grad_reduce, spec::Dtype::Float16);
   EXPECT_FALSE(half.exit.fail_on_nan);  // a loss scale lives from overflows
-  EXPECT_EQ(run_of(qwen("precision_config: bf16-with-fp8-current-scaling-mixed\n")).precision.low_precision, "fp8");
-  const auto wrong = translate(qwen("precision_config: fp32\n"));
+  EXPECT_EQ(bridge_run_of(qwen("precision_config: bf16-with-fp8-current-scaling-mixed\n")).precision.low_precision,
+            "fp8");
+  const auto wrong = translate_bridge(qwen("precision_config: fp32\n"));
   EXPECT_THAT(about(wrong, "precision_config", Severity::Error), HasSubstr("bf16_mixed, fp16_mixed, bf16_with_fp8"));
 }
 
 TEST(BridgeFinetune, AdaptersAreTheRecipes) {
-  const auto lora = run_of(finetune("llama.llama3", "llama3_8b_finetune_config"));
+  const auto lora = bridge_run_of(finetune("llama.llama3", "llama3_8b_finetune_config"));
   ASSERT_TRUE(lora.finetune && lora.finetune->adapter);
   EXPECT_EQ(lora.finetune->adapter->rank, 8);
   EXPECT_EQ(lora.finetune->adapter->alpha, 16);
@@ -321,38 +323,38 @@ TEST(BridgeFinetune, AdaptersAreTheRecipes) {
   EXPECT_FALSE(lora.optimizer.shard_state);
   EXPECT_EQ(lora.optimizer.beta2, 0.98);
   EXPECT_EQ(lora.seed, 5678);
-  const auto full = run_of(finetune("llama.llama3", "llama3_8b_finetune_config", "peft: none\n"), 2);
+  const auto full = bridge_run_of(finetune("llama.llama3", "llama3_8b_finetune_config", "peft: none\n"), 2);
   EXPECT_FALSE(full.finetune->adapter);
   EXPECT_EQ(full.lr.max_lr, 5e-6);
   EXPECT_EQ(full.parallel.tensor, 2);
   EXPECT_TRUE(full.optimizer.shard_state);
-  EXPECT_EQ(run_of(qwen("peft: dora\n")).finetune->adapter->alpha, 64);
-  const auto big = run_of(finetune("llama.llama3", "llama31_405b_finetune_config"), 32);
+  EXPECT_EQ(bridge_run_of(qwen("peft: dora\n")).finetune->adapter->alpha, 64);
+  const auto big = bridge_run_of(finetune("llama.llama3", "llama31_405b_finetune_config"), 32);
   EXPECT_EQ(big.finetune->adapter->targets, std::vector<std::string>{"linear_qkv"});
   EXPECT_EQ(big.batch.global_batch_size, 32);
   EXPECT_EQ(big.precision.grad_reduce, spec::Dtype::BFloat16);
 }
 
 TEST(BridgeFinetune, AdaptersNeedWeights) {
-  const auto run = translate("recipe: qwen.qwen3\nflavor: qwen3_8b_finetune_config\n");
+  const auto run = translate_bridge("recipe: qwen.qwen3\nflavor: qwen3_8b_finetune_config\n");
   EXPECT_THAT(about(run, "pretrained_checkpoint", Severity::Error), HasSubstr("adapters need weights"));
-  const auto full = translate("recipe: mamba.mamba2\nflavor: mamba2_370m_finetune_config\n");
+  const auto full = translate_bridge("recipe: mamba.mamba2\nflavor: mamba2_370m_finetune_config\n");
   ASSERT_TRUE(full.ok()) << render(full.diagnostics());
   EXPECT_THAT(about(full, "pretrained_checkpoint", Severity::Warning), HasSubstr("random weights"));
 }
 
 TEST(BridgeFinetune, IsRefusedByTheEngineInOneSentence) {
-  const auto run = translate(finetune("llama.llama3", "llama32_1b_finetune_config"), 1, true);
+  const auto run = translate_bridge(finetune("llama.llama3", "llama32_1b_finetune_config"), 1, true);
   ASSERT_FALSE(run.ok());
   EXPECT_THAT(render(run.diagnostics()), HasSubstr("not built yet"));
 }
 
 TEST(BridgeValidation, ReportsWhatUpstreamRefusesAllAtOnce) {
-  const auto run = translate(finetune("qwen.qwen3", "qwen3_8b_finetune_config",
-                                      "packed_sequence: true\nmicro_batch_size: 4\nglobal_batch_size: 64\n"
-                                      "seq_length: 2047\ncontext_parallel_size: 2\nlr_warmup_iters: 30\n"
-                                      "train_iters: 20\ndataset: {seq_length: 100}\n"),
-                             2);
+  const auto run = translate_bridge(finetune("qwen.qwen3", "qwen3_8b_finetune_config",
+                                             "packed_sequence: true\nmicro_batch_size: 4\nglobal_batch_size: 64\n"
+                                             "seq_length: 2047\ncontext_parallel_size: 2\nlr_warmup_iters: 30\n"
+                                             "train_iters: 20\ndataset: {seq_length: 100}\n"),
+                                    2);
   ASSERT_FALSE(run.ok());
   EXPECT_THAT(about(run, "micro_batch_size", Severity::Error), HasSubstr("global_batch_size: 16 and seq_length: "));
   EXPECT_THAT(about(run, "lr_warmup_iters", Severity::Error), HasSubstr("at most 19 steps"));
@@ -361,11 +363,11 @@ TEST(BridgeValidation, ReportsWhatUpstreamRefusesAllAtOnce) {
 }
 
 TEST(BridgeValidation, HeadsLayersAndExpertsMustDivide) {
-  const auto tensor = translate(qwen("tensor_model_parallel_size: 3\n"), 3);
+  const auto tensor = translate_bridge(qwen("tensor_model_parallel_size: 3\n"), 3);
   EXPECT_THAT(render(tensor.diagnostics()), HasSubstr("32 heads cannot be shared out over 3 ranks"));
-  const auto pipeline = translate(qwen("pipeline_model_parallel_size: 5\n"), 5);
+  const auto pipeline = translate_bridge(qwen("pipeline_model_parallel_size: 5\n"), 5);
   EXPECT_THAT(about(pipeline, "pipeline_model_parallel_size", Severity::Error), HasSubstr("36 layers"));
-  const auto experts = translate(
+  const auto experts = translate_bridge(
       "recipe: qwen.qwen3_moe\nflavor: qwen3_30b_a3b_pretrain_config\nmock: true\n"
       "expert_model_parallel_size: 3\n",
       8);
@@ -373,7 +375,7 @@ TEST(BridgeValidation, HeadsLayersAndExpertsMustDivide) {
 }
 
 TEST(BridgeMoe, RoutesOverTheChosenExpertsAsItsConfigSays) {
-  const auto run = run_of(finetune("qwen.qwen3_moe", "qwen3_30b_a3b_finetune_config"), 16);
+  const auto run = bridge_run_of(finetune("qwen.qwen3_moe", "qwen3_30b_a3b_finetune_config"), 16);
   const spec::LayerSpec& layer = run.model.layers[47];
   ASSERT_TRUE(layer.moe);
   EXPECT_EQ(layer.moe->num_experts, 128);

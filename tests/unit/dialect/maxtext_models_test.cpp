@@ -13,14 +13,14 @@ namespace {
 
 using testing::experiment;
 
-spec::RunSpec describe(const std::string& yaml) {
+spec::RunSpec describe_model(const std::string& yaml) {
   auto run = to_spec(experiment(yaml, "maxtext"), {}, {.for_training = false});
   PRIMUS_CHECK(run.ok(), render(run.diagnostics()));
   return *run;
 }
 
 spec::Model model(const std::string& name, const std::string& more = "") {
-  return describe("model_name: " + name + "\n" + more).model;
+  return describe_model("model_name: " + name + "\n" + more).model;
 }
 
 // Published counts of the Hugging Face checkpoints. gemma's table has 128 more rows than the published one.
@@ -241,12 +241,12 @@ TEST(MaxtextModels, DefaultTakesTheUsersSizesAndTheGlobalScaleDoublesThem) {
   const std::string sizes =
       "base_emb_dim: 96\nbase_num_query_heads: 6\nbase_num_kv_heads: 3\nbase_mlp_dim: 160\n"
       "base_num_decoder_layers: 5\nhead_dim: 16\nvocab_size: 777\n";
-  const auto m = describe(sizes).model;
+  const auto m = describe_model(sizes).model;
   EXPECT_EQ(m.hidden_size, 96);
   EXPECT_EQ(m.layers.size(), 5U);
   EXPECT_EQ(m.vocab_size, 777);
   EXPECT_EQ(m.padded_vocab_size, 777);
-  const auto wide = describe(sizes + "global_parameter_scale: 32\n").model;  // 2^5: one round, and two steps more
+  const auto wide = describe_model(sizes + "global_parameter_scale: 32\n").model;  // 2^5: one round, and two steps more
   EXPECT_EQ(wide.hidden_size, 96 * 4);
   EXPECT_EQ(wide.layers[0].attention.num_heads, 6 * 4);
   EXPECT_EQ(wide.layers[0].mlp.ffn_size, 160 * 4);

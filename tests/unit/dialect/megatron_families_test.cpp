@@ -16,18 +16,18 @@ using testing::experiment;
 using testing::little;
 using testing::replaced;
 
-Result<spec::RunSpec> described(const std::string& yaml) {
+Result<spec::RunSpec> describe_family(const std::string& yaml) {
   return to_spec(experiment(yaml), {}, {.for_training = false});
 }
 
-spec::RunSpec translate(const std::string& yaml) {
-  auto run = described(yaml);
+spec::RunSpec translate_family(const std::string& yaml) {
+  auto run = describe_family(yaml);
   PRIMUS_CHECK(run.ok(), render(run.diagnostics()));
   return *run;
 }
 
 std::string first_error_key(const std::string& yaml) {
-  const auto run = described(yaml);
+  const auto run = describe_family(yaml);
   for (const Diagnostic& finding : run.diagnostics())
     if (finding.severity == Severity::Error) return finding.key;
   return "";
@@ -40,7 +40,7 @@ std::string six(const std::string& more) {
 template <class F>
 std::vector<int> each_layer(const std::string& yaml, F value) {
   std::vector<int> out;
-  const spec::RunSpec run = translate(yaml);
+  const spec::RunSpec run = translate_family(yaml);
   for (const spec::LayerSpec& layer : run.model.layers) out.push_back(static_cast<int>(value(layer)));
   return out;
 }
@@ -76,7 +76,7 @@ TEST(Experts, LieOnLayersThatThePeriodDividesFromTheFirstOn) {
 
 TEST(Experts, AreRoutedInUpstreamsOrder) {
   const auto router = [](const std::string& more) {
-    return translate(little("num_experts: 16\nmoe_router_topk: 8\n" + more)).model.layers[0].moe->router;
+    return translate_family(little("num_experts: 16\nmoe_router_topk: 8\n" + more)).model.layers[0].moe->router;
   };
   EXPECT_FALSE(router("").normalise_over_all || router("").renormalise);
   EXPECT_TRUE(router("moe_router_pre_softmax: true\n").normalise_over_all);
@@ -138,7 +138,7 @@ TEST(LatentAttention, ScalesScoresByYarnsMagnitudeEvenWithPlainRotation) {
       "multi_latent_attention: true\nqk_head_dim: 10\nqk_pos_emb_head_dim: 6\nv_head_dim: 12\nkv_lora_rank: 14\n"
       "qk_layernorm: true\nrotary_scaling_factor: 40\nmscale: 0.707\nmscale_all_dim: 0.707\n";
   for (const char* type : {"", "rope_type: rope\n"}) {
-    const spec::Attention a = translate(little(keys + type)).model.layers[0].attention;
+    const spec::Attention a = translate_family(little(keys + type)).model.layers[0].attention;
     EXPECT_NEAR(a.softmax_scale * 4, 1.5896, 5e-5);  // nope + rope = 16
     EXPECT_EQ(a.head_dim, 16);
     EXPECT_EQ(a.latent->q_lora_rank, 0);
@@ -149,14 +149,14 @@ TEST(LatentAttention, ScalesScoresByYarnsMagnitudeEvenWithPlainRotation) {
   }
   EXPECT_EQ(first_error_key(little(keys + "group_query_attention: true\n")), "group_query_attention");
   // Upstream's argument, not its class, decides: no magnitude of scores.
-  const auto bare = translate(little("multi_latent_attention: true\nrotary_scaling_factor: 40\n"));
+  const auto bare = translate_family(little("multi_latent_attention: true\nrotary_scaling_factor: 40\n"));
   EXPECT_DOUBLE_EQ(bare.model.layers[0].attention.softmax_scale, 1 / std::sqrt(192.0));
 }
 
 TEST(Families, SmallSwitchesReachTheModel) {
-  const auto run =
-      translate(six("qk_layernorm: true\nsoftmax_type: learnable\nfinal_logit_softcapping: 50\nmtp_num_layers: 1\n"
-                    "activation_func_clamp_value: 7\nglu_linear_offset: 1\nattention_output_gate: true\n"));
+  const auto run = translate_family(
+      six("qk_layernorm: true\nsoftmax_type: learnable\nfinal_logit_softcapping: 50\nmtp_num_layers: 1\n"
+          "activation_func_clamp_value: 7\nglu_linear_offset: 1\nattention_output_gate: true\n"));
   const spec::LayerSpec& layer = run.model.layers[0];
   EXPECT_TRUE(layer.attention.qk_norm->has_gain);
   EXPECT_EQ(layer.attention.sink, spec::Sink::Learned);
@@ -165,14 +165,14 @@ TEST(Families, SmallSwitchesReachTheModel) {
   EXPECT_EQ(layer.mlp.clamp, 7);
   EXPECT_EQ(layer.mlp.up_offset, 1);
   EXPECT_TRUE(layer.attention.output_gate);
-  EXPECT_FALSE(translate(six("mtp_num_layers: 0\n")).model.mtp);
-  EXPECT_EQ(translate(six("fp8: hybrid\n")).precision.low_precision, "fp8");
+  EXPECT_FALSE(translate_family(six("mtp_num_layers: 0\n")).model.mtp);
+  EXPECT_EQ(translate_family(six("fp8: hybrid\n")).precision.low_precision, "fp8");
 }
 
 TEST(Families, OtherMixersKeepTheirName) {
   const auto mixers = [](const std::string& more) {
     std::vector<std::string> names;
-    const spec::RunSpec run = translate(six(more));
+    const spec::RunSpec run = translate_family(six(more));
     for (const spec::LayerSpec& layer : run.model.layers) names.push_back(layer.other_mixer);
     return names;
   };
@@ -183,7 +183,7 @@ TEST(Families, OtherMixersKeepTheirName) {
 
 TEST(Stages, ComeFromALayoutTheEndsOrEvenly) {
   const auto stages = [](const std::string& more) {
-    return translate(six("pipeline_model_parallel_size: 2\n" + more)).parallel.stages_per_rank;
+    return translate_family(six("pipeline_model_parallel_size: 2\n" + more)).parallel.stages_per_rank;
   };
   EXPECT_EQ(stages(""), 1);
   EXPECT_EQ(stages("num_virtual_stages_per_pipeline_rank: 3\n"), 3);
@@ -197,15 +197,15 @@ TEST(Stages, ComeFromALayoutTheEndsOrEvenly) {
   EXPECT_EQ(first_error_key(six("pipeline_model_parallel_size: 4\n")), "pipeline_model_parallel_size");
   // Recomputation by block: the first layers of each stage.
   const auto run =
-      translate(six("pipeline_model_parallel_size: 2\nrecompute_granularity: full\nrecompute_method: block\n"
-                    "recompute_num_layers: 1\ndecoder_first_pipeline_num_layers: 4\n"));
+      translate_family(six("pipeline_model_parallel_size: 2\nrecompute_granularity: full\nrecompute_method: block\n"
+                           "recompute_num_layers: 1\ndecoder_first_pipeline_num_layers: 4\n"));
   EXPECT_THAT(run.recompute.layer_ids, ElementsAre(0, 4));
 }
 
 TEST(Parallel, SizesAndFsdpAreRead) {
-  const auto run =
-      translate(little("tensor_model_parallel_size: 3\ncontext_parallel_size: 2\nnum_experts: 8\n"
-                       "expert_model_parallel_size: 4\nexpert_tensor_parallel_size: 1\nuse_torch_fsdp2: true\n"));
+  const auto run = translate_family(
+      little("tensor_model_parallel_size: 3\ncontext_parallel_size: 2\nnum_experts: 8\n"
+             "expert_model_parallel_size: 4\nexpert_tensor_parallel_size: 1\nuse_torch_fsdp2: true\n"));
   EXPECT_EQ(run.parallel.tensor, 3);
   EXPECT_EQ(run.parallel.context, 2);
   EXPECT_EQ(run.parallel.expert, 4);
@@ -216,13 +216,13 @@ TEST(Parallel, SizesAndFsdpAreRead) {
 
 TEST(FineTuning, IsDescribed) {
   const auto run =
-      translate(little("stage: sft\nhf_path: some/model\nenable_packed_sequences: true\n"
-                       "lora: {enabled: true, dim: 7, alpha: 14, target_modules: [linear_qkv]}\n"));
+      translate_family(little("stage: sft\nhf_path: some/model\nenable_packed_sequences: true\n"
+                              "lora: {enabled: true, dim: 7, alpha: 14, target_modules: [linear_qkv]}\n"));
   ASSERT_TRUE(run.finetune && run.finetune->adapter);
   EXPECT_EQ(run.finetune->adapter->rank, 7);
   EXPECT_TRUE(run.finetune->packed_sequences);
   EXPECT_EQ(run.finetune->pretrained_folder, "some/model");
-  EXPECT_FALSE(translate(little("lora: {enabled: true}\n")).finetune);
+  EXPECT_FALSE(translate_family(little("lora: {enabled: true}\n")).finetune);
 }
 
 }  // namespace

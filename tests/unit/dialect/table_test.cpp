@@ -122,7 +122,8 @@ TEST(MegatronTable, RowsThatSetAFieldAreExactlyTheKeysThatTheTranslationTakes) {
   for (const Parameter& row : all_parameters("megatron"))
     if (!row.spec_field.empty()) honoured.emplace(row.name);
   // Some keys are only looked at on one branch.
-  for (const char* more : {"", "recompute_granularity: full\n", "recompute_granularity: selective\n", "fp16: true\n"})
+  for (const char* more : {"", "recompute_granularity: full\n", "recompute_granularity: selective\n", "fp16: true\n",
+                           "use_precision_aware_optimizer: true\nuse_distributed_optimizer: true\n"})
     for (const std::string& key : keys_read(experiment(little(more)))) taken.insert(key);
   EXPECT_EQ(honoured, taken);
 }

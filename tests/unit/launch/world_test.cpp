@@ -11,7 +11,7 @@ NodeRequest nodes_of(std::map<std::string, std::string> variables) {
   return value_or_throw(read_node_request(environment_of(std::move(variables))));
 }
 
-std::string errors_of(std::map<std::string, std::string> variables) {
+std::string node_errors_of(std::map<std::string, std::string> variables) {
   return render(read_node_request(environment_of(std::move(variables))).diagnostics());
 }
 
@@ -48,7 +48,7 @@ TEST(NodeRequest, ReadsTheVariablesOfUpstreamsLauncher) {
 
 TEST(NodeRequest, CollectsEveryWrongVariable) {
   const std::string text =
-      errors_of({{"GPUS_PER_NODE", "73"}, {"MASTER_PORT", "80"}, {"MASTER_ADDR", "a b"}, {"NNODES", "two"}});
+      node_errors_of({{"GPUS_PER_NODE", "73"}, {"MASTER_PORT", "80"}, {"MASTER_ADDR", "a b"}, {"NNODES", "two"}});
   EXPECT_THAT(text, HasSubstr("GPUS_PER_NODE"));
   EXPECT_THAT(text, HasSubstr("1 to 72"));
   EXPECT_THAT(text, HasSubstr("1024 to 65535"));
@@ -57,9 +57,9 @@ TEST(NodeRequest, CollectsEveryWrongVariable) {
 }
 
 TEST(NodeRequest, RefusesANodeRankThatDoesNotFit) {
-  EXPECT_THAT(errors_of({{"NNODES", "2"}, {"NODE_RANK", "2"}}), HasSubstr("NODE_RANK is not below NNODES"));
-  EXPECT_THAT(errors_of({{"NNODES", "2"}}), HasSubstr("NODE_RANK is missing"));
-  EXPECT_THAT(errors_of({{"NODE_RANK", "1"}}), HasSubstr("NNODES is missing"));
+  EXPECT_THAT(node_errors_of({{"NNODES", "2"}, {"NODE_RANK", "2"}}), HasSubstr("NODE_RANK is not below NNODES"));
+  EXPECT_THAT(node_errors_of({{"NNODES", "2"}}), HasSubstr("NODE_RANK is missing"));
+  EXPECT_THAT(node_errors_of({{"NODE_RANK", "1"}}), HasSubstr("NNODES is missing"));
 }
 
 TEST(NodeRequest, FollowsSlurmUnlessTheUserSaysOtherwise) {
@@ -80,7 +80,7 @@ TEST(NodeRequest, FollowsSlurmUnlessTheUserSaysOtherwise) {
 }
 
 TEST(NodeRequest, RefusesSeveralLaunchersOnOneNode) {
-  EXPECT_THAT(errors_of({{"SLURM_STEP_NUM_NODES", "1"}, {"SLURM_STEP_NUM_TASKS", "4"}, {"SLURM_NODEID", "0"}}),
+  EXPECT_THAT(node_errors_of({{"SLURM_STEP_NUM_NODES", "1"}, {"SLURM_STEP_NUM_TASKS", "4"}, {"SLURM_NODEID", "0"}}),
               HasSubstr("--ntasks-per-node=1"));
 }
 

@@ -1,6 +1,7 @@
 // Ops on their own: what the gradient tests of the whole decoder (tests/gradcheck/models) cannot see.
 #include "primus/nn/functions.h"
 
+#include <cmath>
 #include <gtest/gtest.h>
 
 #include "primus/base/check.h"
@@ -102,8 +103,40 @@ TEST_F(Functions, HeadLossMustBeTheRootOfTheBackwardPass) {
   const at::Tensor x = at::randn({2, 3, 6}).requires_grad_(true);
   const at::Tensor labels = at::randint(9, {2, 3}, at::kLong);
   at::Tensor token_loss;
-  const at::Tensor loss = head_loss(x, head, labels, at::ones({2, 3}), token_loss, context_);
+  const at::Tensor loss = head_loss(x, head, labels, at::ones({2, 3}), token_loss, /*soft_cap=*/0, context_);
   EXPECT_THROW((loss * 2).backward(), InternalError);
+}
+
+TEST_F(Functions, HeadLossCapsItsLogits) {
+  Parameter head("head.weight", {9, 6}, InitKind::Normal, 1);
+  ready(head);
+  const at::Tensor x = at::randn({2, 3, 6}).requires_grad_(true);
+  const at::Tensor labels = at::randint(9, {2, 3}, at::kLong), weights = at::rand({2, 3});
+  at::Tensor token_loss;
+  head_loss(x, head, labels, weights, token_loss, /*soft_cap=*/0.8, context_).backward();
+  const at::Tensor wide = x.detach().to(at::kDouble).requires_grad_(true);
+  const at::Tensor logits = 0.8 * (wide.matmul(head.master.to(at::kDouble).t()) / 0.8).tanh();
+  const at::Tensor wanted = -at::log_softmax(logits, -1).gather(-1, labels.unsqueeze(-1)).squeeze(-1);
+  (wanted * weights.to(at::kDouble)).sum().backward();
+  EXPECT_TRUE(at::allclose(token_loss.to(at::kDouble), wanted, 1e-5, 1e-6));
+  EXPECT_TRUE(at::allclose(x.grad().to(at::kDouble), wide.grad(), 1e-5, 1e-6));
+  EXPECT_TRUE(at::equal(head_token_losses(x.detach(), head, labels, 0.8, context_), token_loss));
+}
+
+TEST_F(Functions, ActivationClampsAndShifts) {
+  spec::Mlp mlp = {.ffn_size = 3, .activation = spec::Activation::Silu, .clamp = 2, .up_offset = 1};
+  const at::Tensor x = at::tensor({5.0, -5.0, 1.0, 3.0, -3.0, 0.5}, at::kFloat).view({1, 1, 6}).requires_grad_(true);
+  const at::Tensor y = activation(x, mlp).flatten();
+  const auto silu = [](double v) { return v / (1 + std::exp(-v)); };
+  EXPECT_NEAR(y[0].item<double>(), silu(2) * 3, 1e-5);      // the gate at most 2, up at most 2
+  EXPECT_NEAR(y[1].item<double>(), silu(-5) * (-1), 1e-6);  // the gate has no lower bound, up has
+  EXPECT_NEAR(y[2].item<double>(), silu(1) * 1.5, 1e-6);
+  y.sum().backward();
+  const at::Tensor d = x.grad().flatten();
+  EXPECT_EQ(d[0].item<float>(), 0);
+  EXPECT_EQ(d[3].item<float>(), 0);
+  EXPECT_EQ(d[4].item<float>(), 0);
+  EXPECT_NEAR(d[5].item<double>(), silu(1), 1e-6);
 }
 
 TEST_F(Functions, RecomputeRunsItsSegmentAgainAndKeepsOnlyItsInput) {

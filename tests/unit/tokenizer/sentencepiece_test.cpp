@@ -35,48 +35,48 @@ std::string model(int kind, const std::string& pieces, bool dummy_prefix = true,
   return piece("<unk>", 0, 2) + piece("<s>", 0, 3) + piece("</s>", 0, 3) + pieces + bytes_field(2, number(3, kind)) +
          bytes_field(3, number(3, dummy_prefix) + number(4, trim));
 }
-std::unique_ptr<Tokenizer> read(const std::string& bytes) {
+std::unique_ptr<Tokenizer> read_model(const std::string& bytes) {
   return value_or_throw(read_sentencepiece(bytes, {"m.model"}));
 }
 
 TEST(SentencePieceBpe, JoinsTheBestScoreFirstAndTheLeftmostOfEqualOnes) {
-  const auto tokenizer = read(model(
+  const auto tokenizer = read_model(model(
       2, piece("a", -9, 1) + piece("b", -9, 1) + piece("ab", -2, 1) + piece("ba", -1, 1) + piece("aa", -3, 1), false));
   EXPECT_EQ(tokenizer->encode("aba"), (Ids{3, 6})) << "ba before ab";
   EXPECT_EQ(tokenizer->encode("aaa"), (Ids{7, 3}));
 }
 
 TEST(SentencePieceBpe, JoinsPartsThatAreNoPiecesThemselves) {
-  const auto tokenizer = read(model(2, piece("x", -9, 1) + piece("xy", -1, 1), false));
+  const auto tokenizer = read_model(model(2, piece("x", -9, 1) + piece("xy", -1, 1), false));
   EXPECT_EQ(tokenizer->encode("xyx"), (Ids{4, 3})) << "y alone is no piece";
   EXPECT_EQ(tokenizer->encode("yyx"), (Ids{0, 3})) << "unknown characters in a row are one unknown piece";
 }
 
 TEST(SentencePieceBpe, KeepsUserDefinedPiecesWhole) {
   const auto tokenizer =
-      read(model(2, piece("a", -9, 1) + piece("<t>", 0, 4) + piece("a<", -1, 1) + piece("<", -9, 1), false));
+      read_model(model(2, piece("a", -9, 1) + piece("<t>", 0, 4) + piece("a<", -1, 1) + piece("<", -9, 1), false));
   EXPECT_EQ(tokenizer->encode("a<t>a<"), (Ids{3, 4, 5}));
 }
 
 TEST(SentencePieceBpe, NeverReadsControlPiecesFromTheText) {
-  const auto tokenizer = read(model(2, piece("<", -9, 1) + piece("s", -9, 1) + piece(">", -9, 1), false));
+  const auto tokenizer = read_model(model(2, piece("<", -9, 1) + piece("s", -9, 1) + piece(">", -9, 1), false));
   EXPECT_EQ(tokenizer->encode("<s>"), (Ids{3, 4, 5}));
   EXPECT_EQ(tokenizer->encode("s", {.add_bos = true, .add_eos = true}), (Ids{1, 4, 2}));
   EXPECT_EQ(tokenizer->decode(Ids{1, 4, 2}), "s") << "control pieces are invisible";
 }
 
 TEST(SentencePiece, PutsTheSpaceMarkInFrontAndTakesItAwayAgain) {
-  const auto tokenizer = read(model(2, piece(kMark, -9, 1) + piece("a", -9, 1)));
+  const auto tokenizer = read_model(model(2, piece(kMark, -9, 1) + piece("a", -9, 1)));
   EXPECT_EQ(tokenizer->encode("a  a"), (Ids{3, 4, 3, 3, 4}));
   EXPECT_EQ(tokenizer->decode(Ids{3, 4, 3, 3, 4}), "a  a");
   EXPECT_EQ(tokenizer->encode(""), Ids{});
-  const auto trimming = read(model(2, piece(kMark, -9, 1) + piece("a", -9, 1), true, true));
+  const auto trimming = read_model(model(2, piece(kMark, -9, 1) + piece("a", -9, 1), true, true));
   EXPECT_EQ(trimming->encode("  a   a  "), (Ids{3, 4, 3, 4}));
 }
 
 TEST(SentencePieceUnigram, TakesTheMostProbableCut) {
-  const auto tokenizer =
-      read(model(1, piece("a", -1, 1) + piece("b", -1, 1) + piece("ab", -2.5F, 1) + piece("abb", -2.5F, 1), false));
+  const auto tokenizer = read_model(
+      model(1, piece("a", -1, 1) + piece("b", -1, 1) + piece("ab", -2.5F, 1) + piece("abb", -2.5F, 1), false));
   EXPECT_EQ(tokenizer->encode("ab"), (Ids{3, 4}));
   EXPECT_EQ(tokenizer->encode("abb"), (Ids{6}));
   EXPECT_EQ(tokenizer->encode("a??b"), (Ids{3, 0, 4}));

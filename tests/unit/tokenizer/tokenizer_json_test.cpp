@@ -18,7 +18,7 @@ std::string file(const std::string& model, const std::string& rest = "") {
 std::unique_ptr<Tokenizer> read(const std::string& json) {
   return value_or_throw(read_tokenizer_json(json, {"t.json"}));
 }
-std::string error_of(const std::string& json) {
+std::string json_error_of(const std::string& json) {
   const TokenizerResult result = read_tokenizer_json(json, {"t.json"});
   return result.ok() ? "no error" : render(result.diagnostics());
 }
@@ -33,46 +33,48 @@ TEST(TokenizerJson, LoadsBothSpellingsOfMergesAndABlankInsideAPiece) {
 
 TEST(TokenizerJson, NamesEveryMergeThatCannotBeApplied) {
   const std::string vocab = R"("vocab": {"a": 0, "b": 1, "ab": 2}, )";
-  EXPECT_THAT(error_of(file(vocab + R"("merges": ["a b", "a z"])")), HasSubstr("merge 1"));
-  EXPECT_THAT(error_of(file(vocab + R"("merges": ["a z"])")), HasSubstr("'a' + 'z'"));
-  EXPECT_THAT(error_of(file(vocab + R"("merges": ["ab"])")), HasSubstr("merge 0 is not two tokens"));
-  EXPECT_THAT(error_of(file(vocab + R"("merges": ["a b a"])")), HasSubstr("merge 0 is not two tokens"));
-  EXPECT_THAT(error_of(file(vocab + R"("merges": [["a"]])")), HasSubstr("merge 0 is not two tokens"));
-  EXPECT_THAT(error_of(file(vocab + R"("merges": ["b a"])")), HasSubstr("its result is not in the vocabulary"));
+  EXPECT_THAT(json_error_of(file(vocab + R"("merges": ["a b", "a z"])")), HasSubstr("merge 1"));
+  EXPECT_THAT(json_error_of(file(vocab + R"("merges": ["a z"])")), HasSubstr("'a' + 'z'"));
+  EXPECT_THAT(json_error_of(file(vocab + R"("merges": ["ab"])")), HasSubstr("merge 0 is not two tokens"));
+  EXPECT_THAT(json_error_of(file(vocab + R"("merges": ["a b a"])")), HasSubstr("merge 0 is not two tokens"));
+  EXPECT_THAT(json_error_of(file(vocab + R"("merges": [["a"]])")), HasSubstr("merge 0 is not two tokens"));
+  EXPECT_THAT(json_error_of(file(vocab + R"("merges": ["b a"])")), HasSubstr("its result is not in the vocabulary"));
 }
 
 TEST(TokenizerJson, RefusesUnknownPartsByName) {
   const std::string model = R"("vocab": {"a": 0}, "merges": [])";
-  EXPECT_THAT(error_of(file(model, R"("normalizer": {"type": "Nmt"}, )")),
+  EXPECT_THAT(json_error_of(file(model, R"("normalizer": {"type": "Nmt"}, )")),
               HasSubstr("normalizer 'Nmt' is not supported"));
-  EXPECT_THAT(error_of(file(model, R"("pre_tokenizer": {"type": "BertPreTokenizer"}, )")),
+  EXPECT_THAT(json_error_of(file(model, R"("pre_tokenizer": {"type": "BertPreTokenizer"}, )")),
               HasSubstr("'BertPreTokenizer'"));
   EXPECT_THAT(
-      error_of(
+      json_error_of(
           file(model, R"("pre_tokenizer": {"type": "Split", "pattern": {"Regex": "(a"}, "behavior": "Isolated"}, )")),
       HasSubstr("cannot be compiled"));
-  EXPECT_THAT(error_of(file(model, R"("post_processor": {"type": "BertProcessing"}, )")),
+  EXPECT_THAT(json_error_of(file(model, R"("post_processor": {"type": "BertProcessing"}, )")),
               HasSubstr("'BertProcessing'"));
-  EXPECT_THAT(error_of(file(model, R"("decoder": {"type": "WordPiece"}, )")), HasSubstr("'WordPiece'"));
-  EXPECT_THAT(error_of(R"({"model": {"type": "Unigram", "vocab": []}})"), HasSubstr("Unigram"));
-  EXPECT_THAT(error_of(file(model + R"(, "dropout": 0.1)")), HasSubstr("dropout"));
-  EXPECT_THAT(error_of(file(model + R"(, "end_of_word_suffix": "</w>")")), HasSubstr("end_of_word_suffix"));
-  const std::string both = error_of(file(model, R"("normalizer": {"type": "Nmt"}, "decoder": {"type": "CTC"}, )"));
+  EXPECT_THAT(json_error_of(file(model, R"("decoder": {"type": "WordPiece"}, )")), HasSubstr("'WordPiece'"));
+  EXPECT_THAT(json_error_of(R"({"model": {"type": "Unigram", "vocab": []}})"), HasSubstr("Unigram"));
+  EXPECT_THAT(json_error_of(file(model + R"(, "dropout": 0.1)")), HasSubstr("dropout"));
+  EXPECT_THAT(json_error_of(file(model + R"(, "end_of_word_suffix": "</w>")")), HasSubstr("end_of_word_suffix"));
+  const std::string both = json_error_of(file(model, R"("normalizer": {"type": "Nmt"}, "decoder": {"type": "CTC"}, )"));
   EXPECT_THAT(both, HasSubstr("Nmt"));
   EXPECT_THAT(both, HasSubstr("CTC")) << "all findings of a file come together";
 }
 
 TEST(TokenizerJson, RefusesBrokenVocabularies) {
-  EXPECT_THAT(error_of("{"), HasSubstr("not valid JSON"));
-  EXPECT_THAT(error_of("[]"), HasSubstr("no \"model\""));
-  EXPECT_THAT(error_of(file(R"("merges": [])")), HasSubstr("no vocabulary"));
-  EXPECT_THAT(error_of(file(R"("vocab": {"a": "x"}, "merges": [])")), HasSubstr("not a whole number"));
-  EXPECT_THAT(error_of(file(R"("vocab": {"a": -1}, "merges": [])")), HasSubstr("-1"));
-  EXPECT_THAT(error_of(file(R"("vocab": {"a": 99999999999}, "merges": [])")), HasSubstr("99999999999"));
-  EXPECT_THAT(error_of(file(R"("vocab": {"a": 0, "b": 0}, "merges": [])")), HasSubstr("two tokens"));
-  EXPECT_THAT(error_of(file(R"("vocab": {"a": 3}, "merges": [])", R"("added_tokens": [{"id": 3, "content": "x"}], )")),
-              HasSubstr("two tokens"));
-  EXPECT_THAT(error_of(std::string(R"({"model": {"vocab": {"a": 0}, "x": ")") + "\xFF\"}}"), HasSubstr("not UTF-8"));
+  EXPECT_THAT(json_error_of("{"), HasSubstr("not valid JSON"));
+  EXPECT_THAT(json_error_of("[]"), HasSubstr("no \"model\""));
+  EXPECT_THAT(json_error_of(file(R"("merges": [])")), HasSubstr("no vocabulary"));
+  EXPECT_THAT(json_error_of(file(R"("vocab": {"a": "x"}, "merges": [])")), HasSubstr("not a whole number"));
+  EXPECT_THAT(json_error_of(file(R"("vocab": {"a": -1}, "merges": [])")), HasSubstr("-1"));
+  EXPECT_THAT(json_error_of(file(R"("vocab": {"a": 99999999999}, "merges": [])")), HasSubstr("99999999999"));
+  EXPECT_THAT(json_error_of(file(R"("vocab": {"a": 0, "b": 0}, "merges": [])")), HasSubstr("two tokens"));
+  EXPECT_THAT(
+      json_error_of(file(R"("vocab": {"a": 3}, "merges": [])", R"("added_tokens": [{"id": 3, "content": "x"}], )")),
+      HasSubstr("two tokens"));
+  EXPECT_THAT(json_error_of(std::string(R"({"model": {"vocab": {"a": 0}, "x": ")") + "\xFF\"}}"),
+              HasSubstr("not UTF-8"));
 }
 
 TEST(TokenizerJson, CountsHolesInTheIdsAsRows) {

@@ -1,0 +1,146 @@
+#include "primus/hub/hf_weights_naming.h"
+
+#include <array>
+
+namespace primus::hub {
+
+namespace {
+
+constexpr HfNaming skeleton(const char* family) {
+  HfNaming naming{};
+  naming.family = family;
+  return naming;
+}
+
+// Norms of the outputs too: post_attention_layernorm is one of them here, not the MLP's input norm.
+constexpr HfNaming gemma2() {
+  HfNaming naming = skeleton("gemma2");
+  naming.mlp_norm = "pre_feedforward_layernorm";
+  naming.attn_post_norm = "post_attention_layernorm";
+  naming.mlp_post_norm = "post_feedforward_layernorm";
+  return naming;
+}
+
+constexpr HfNaming olmo2() {
+  HfNaming naming = gemma2();
+  naming.family = "olmo2";
+  naming.attn_norm = naming.mlp_norm = "";
+  return naming;
+}
+
+constexpr HfNaming glm4() {
+  HfNaming naming = skeleton("glm4");
+  naming.attn_post_norm = "post_self_attn_layernorm";
+  naming.mlp_post_norm = "post_mlp_layernorm";
+  naming.fused_gate_up = true;
+  return naming;
+}
+
+constexpr HfNaming mixtral() {
+  HfNaming naming = skeleton("mixtral");
+  naming.moe = "block_sparse_moe";
+  naming.gate = "w1", naming.up = "w3", naming.down = "w2";
+  return naming;
+}
+
+constexpr HfNaming qwen3_moe() {
+  HfNaming naming = skeleton("qwen3_moe");
+  naming.moe = "mlp";
+  return naming;
+}
+
+constexpr HfNaming deepseek_v2() {
+  HfNaming naming = qwen3_moe();
+  naming.family = "deepseek_v2";
+  naming.shared = "shared_experts";
+  naming.latent_attention = true;
+  return naming;
+}
+
+constexpr HfNaming deepseek_v3(const char* family) {
+  HfNaming naming = deepseek_v2();
+  naming.family = family;
+  naming.score_bias = "gate.e_score_correction_bias";
+  naming.further_predictions = true;
+  return naming;
+}
+
+constexpr HfNaming glm4_moe() {
+  HfNaming naming = deepseek_v3("glm4_moe");
+  naming.latent_attention = false;
+  return naming;
+}
+
+constexpr HfNaming gpt_oss() {
+  HfNaming naming = qwen3_moe();
+  naming.family = "gpt_oss";
+  naming.router = "router";
+  naming.layout = ExpertLayout::InputsInterleaved;
+  return naming;
+}
+
+constexpr HfNaming llama4() {
+  HfNaming naming = skeleton("llama4_text");
+  naming.mlp = naming.moe = "feed_forward";
+  naming.router = "router";
+  naming.shared = "shared_expert";
+  naming.layout = ExpertLayout::InputsFirst;
+  return naming;
+}
+
+constexpr HfNaming grok1() {
+  HfNaming naming = skeleton("grok-1");
+  naming.attention = "attn";
+  naming.attn_norm = "pre_attn_norm", naming.mlp_norm = "pre_moe_norm";
+  naming.attn_post_norm = "post_attn_norm", naming.mlp_post_norm = "post_moe_norm";
+  naming.norm_gain = "scale";
+  naming.moe = "moe_block";
+  naming.gate = "linear", naming.up = "linear_v", naming.down = "linear_1";
+  return naming;
+}
+
+constexpr std::array kNamings = {skeleton("llama"),
+                                 skeleton("mistral"),
+                                 skeleton("qwen2"),
+                                 skeleton("qwen3"),
+                                 olmo2(),
+                                 skeleton("gemma"),
+                                 gemma2(),
+                                 glm4(),
+                                 skeleton("gpt2"),
+                                 mixtral(),
+                                 qwen3_moe(),
+                                 deepseek_v2(),
+                                 deepseek_v3("deepseek_v3"),
+                                 deepseek_v3("kimi_k2"),
+                                 gpt_oss(),
+                                 llama4(),
+                                 glm4_moe(),
+                                 grok1()};
+
+}  // namespace
+
+const HfNaming* find_hf_naming(std::string_view family) {
+  if (family == "llama4") family = "llama4_text";
+  for (const HfNaming& naming : kNamings)
+    if (family == naming.family) return &naming;
+  return nullptr;
+}
+
+std::vector<std::string> hf_spellings(const HfNaming& naming, const std::string& name) {
+  std::vector<std::string> all = {name};
+  for (const std::string_view prefix : {"model.", "transformer."})
+    if (name.starts_with(prefix)) all.push_back(name.substr(prefix.size()));
+  const std::string_view family = naming.family;
+  if (family == "llama4_text") {
+    all.push_back("language_model." + name);
+    if (name.starts_with("model.")) all.push_back("model.language_model." + name.substr(6));
+  }
+  // In memory mixtral's block has another name.
+  const std::string block = ".block_sparse_moe.";
+  if (const size_t at = name.find(block); at != std::string::npos)
+    all.push_back(name.substr(0, at) + ".mlp." + name.substr(at + block.size()));
+  return all;
+}
+
+}  // namespace primus::hub

@@ -1,0 +1,42 @@
+// How the families name and arrange their tensors, as data. Private to the room.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace primus::hub {
+
+enum class ExpertLayout {
+  PerExpert,          // experts.E.gate [f, h], up [f, h], down [h, f]
+  InputsFirst,        // gate_up_proj [E, h, 2f]: gate columns, then up columns; down_proj [E, f, h]
+  InputsInterleaved,  // the same with gate and up columns taking turns; biases [E, 2f], [E, h]
+};
+
+// Empty: the family has no such tensor.
+struct HfNaming {
+  const char* family;
+  const char* attention = "self_attn";
+  const char* attn_norm = "input_layernorm";
+  const char* mlp_norm = "post_attention_layernorm";
+  const char* attn_post_norm = "";
+  const char* mlp_post_norm = "";
+  const char* norm_gain = "weight";
+  const char* mlp = "mlp";
+  bool fused_gate_up = false;  // mlp.gate_up_proj [2f, h], gate first
+  const char* moe = "";
+  const char* router = "gate";
+  const char* score_bias = "";
+  const char* shared = "";
+  ExpertLayout layout = ExpertLayout::PerExpert;
+  const char *gate = "gate_proj", *up = "up_proj", *down = "down_proj";  // of an expert
+  bool latent_attention = false, further_predictions = false;
+};
+
+// Nullptr for an unknown family. gpt2 is there for its name only: nothing in it follows the skeleton.
+const HfNaming* find_hf_naming(std::string_view family);
+
+// The names under which checkpoints hold the tensor that is saved as `name`; the saved one first.
+std::vector<std::string> hf_spellings(const HfNaming& naming, const std::string& name);
+
+}  // namespace primus::hub
