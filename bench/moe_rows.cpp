@@ -89,6 +89,7 @@ class Step {
   }
 
   void operator()() {
+    const at::AutoGradMode with_gradients(true);
     const at::Tensor tokens = at::randint(0, decoder_.spec().vocab_size, {4, 512}, at::kLong);
     for (nn::Parameter* parameter : decoder_.parameters()) parameter->main_grad.zero_();
     const models::MicroBatch batch{tokens, tokens, at::full({4, 512}, 1.0 / 2048, at::kFloat)};

@@ -3,9 +3,7 @@
 # the time, a build after a change of one file somewhat longer; hence off by default. Names in anonymous namespaces
 # must differ within a room.
 option(PRIMUS_UNITY "compile the sources of a family as one" OFF)
-set(PRIMUS_UNITY_REST 8)
-# Compiled alone: private names of these repeat those of their neighbours.
-set(PRIMUS_UNITY_ALONE "src/primus/hub/hf_|unit/hub/hf_|src/primus/cli/checkpoint_")
+set(PRIMUS_UNITY_REST 12)
 
 function(primus_unity target)
   if(NOT PRIMUS_UNITY)
@@ -13,7 +11,6 @@ function(primus_unity target)
   endif()
   get_target_property(sources ${target} SOURCES)
   set(families)
-  list(FILTER sources EXCLUDE REGEX "${PRIMUS_UNITY_ALONE}")
   foreach(source ${sources})
     get_filename_component(name ${source} NAME_WE)
     string(REGEX REPLACE "_test$" "" name ${name})

@@ -185,7 +185,7 @@ bool is_foreign(const std::string& path) {
 constexpr const char* kListSummary = "one line a checkpoint: step, when, size, complete, layout";
 constexpr const char* kVerifySummary = "read every byte; exit code 4 when something is wrong";
 
-struct Options {
+struct CheckpointOptions {
   std::string run;
   std::string path;
   std::string format = "text";
@@ -193,7 +193,7 @@ struct Options {
 };
 
 // False: --help was answered.
-bool parse(CLI::App& app, Options& options, Context& context) {
+bool parse_checkpoint(CLI::App& app, CheckpointOptions& options, Context& context) {
   app.add_option("--format", options.format, "text or json")->check(CLI::IsMember({"text", "json"}));
   return parse_options(app, {context.arguments.begin() + 1, context.arguments.end()}, context);
 }
@@ -201,12 +201,12 @@ bool parse(CLI::App& app, Options& options, Context& context) {
 }  // namespace
 
 ExitCode run_checkpoint(Context& context) {
-  Options options;
+  CheckpointOptions options;
   const std::string action = context.arguments.empty() ? "" : context.arguments.front();
   if (action == "list") {
     CLI::App app(kListSummary, "checkpoint list");
     app.add_option("--run", options.run, "run folder or its checkpoints folder")->required();
-    if (!parse(app, options, context)) return ExitCode::Ok;
+    if (!parse_checkpoint(app, options, context)) return ExitCode::Ok;
     return list_checkpoints(context, options.run, options.format == "json");
   }
   if (action == "verify") {
@@ -214,7 +214,7 @@ ExitCode run_checkpoint(Context& context) {
     app.add_option("--run", options.run, "run folder: all its checkpoints");
     app.add_option("path", options.path, "one checkpoint's folder, a run folder, or a Hugging Face folder");
     app.add_flag("--values", options.values, "of a Hugging Face folder: look for NaN and infinities too");
-    if (!parse(app, options, context)) return ExitCode::Ok;
+    if (!parse_checkpoint(app, options, context)) return ExitCode::Ok;
     if (options.run.empty() && is_foreign(options.path))
       return verify_hf_folder(context, options.path, options.values, options.format == "json");
     return verify_checkpoints(context, options.run, options.path, options.format == "json");

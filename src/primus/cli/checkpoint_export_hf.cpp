@@ -18,7 +18,7 @@
 namespace primus::cli {
 namespace {
 
-struct Options {
+struct ExportHfOptions {
   std::string path, output, family, dtype, tokenizer, max_shard_size = "5GB";
   std::optional<int64_t> step;
   bool overwrite = false;
@@ -32,7 +32,7 @@ InputError refused(const std::string& place, const std::string& message, std::st
 }
 
 // False: --help was answered.
-bool parse(Options& options, Context& context) {
+bool parse_export(ExportHfOptions& options, Context& context) {
   CLI::App app(fmt::format("{}: config.json, weights, tokenizer", kExportHfSummary), "checkpoint export-hf");
   app.add_option("path", options.path, "a run folder (its newest complete checkpoint), or one checkpoint")->required();
   app.add_option("--output", options.output, "the folder to write; it is there complete or not at all")->required();
@@ -77,7 +77,7 @@ void check_family(const std::string& family) {
   throw InputError(finding);
 }
 
-hub::FoundCheckpoint find(const Options& options, Context& context) {
+hub::FoundCheckpoint find(const ExportHfOptions& options, Context& context) {
   std::error_code code;
   fs::path path = options.path;
   if (!fs::is_directory(path, code))
@@ -110,8 +110,8 @@ std::string dtype_text(hub::Dtype dtype) {
   return dtype == hub::Dtype::F16 ? "fp16" : "bf16";
 }
 
-void print_report(const Options& options, const hub::FoundCheckpoint& checkpoint, const hub::ExportReport& report,
-                  hub::Dtype dtype, Context& context) {
+void print_report(const ExportHfOptions& options, const hub::FoundCheckpoint& checkpoint,
+                  const hub::ExportReport& report, hub::Dtype dtype, Context& context) {
   if (options.request.json()) {
     *context.out << dump_json({{"output", options.output},
                                {"checkpoint", checkpoint.path.string()},
@@ -136,8 +136,8 @@ void print_report(const Options& options, const hub::FoundCheckpoint& checkpoint
 }  // namespace
 
 ExitCode run_checkpoint_export_hf(Context& context) {
-  Options options;
-  if (!parse(options, context)) return ExitCode::Ok;
+  ExportHfOptions options;
+  if (!parse_export(options, context)) return ExitCode::Ok;
   check_family(options.family);
   hub::ExportOptions how{
       .folder = {.max_shard_bytes = parse_size(options.max_shard_size), .replace = options.overwrite}};

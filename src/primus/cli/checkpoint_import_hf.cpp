@@ -21,14 +21,14 @@
 namespace primus::cli {
 namespace {
 
-struct Options {
+struct ImportHfOptions {
   std::string folder, output, dtype = "fp32";
   bool overwrite = false;
   ConfigRequest request;  // --config, --presets, overrides, --format
 };
 
 // False: --help was answered.
-bool parse(Options& options, Context& context) {
+bool parse_import(ImportHfOptions& options, Context& context) {
   CLI::App app(fmt::format("{}; `load: DIR` with `finetune: true` starts from it", kImportHfSummary),
                "checkpoint import-hf");
   ConfigRequest& request = options.request;
@@ -66,7 +66,7 @@ hub::ImportOrigin read_origin(const fs::path& folder, spec::Model& model) {
 }
 
 // The experiment's model, once it is sure that the folder's weights fit it.
-spec::Model model_of_experiment(const Options& options, const spec::Model& published, Context& context) {
+spec::Model model_of_experiment(const ImportHfOptions& options, const spec::Model& published, Context& context) {
   Diagnostics notes;
   const spec::Model model = run_of_experiment(options.request, context, published.vocab_size, notes).model;
   const std::string differences = fingerprint_differences(model, spec::model_fingerprint(published));
@@ -92,7 +92,7 @@ spec::Model model_of_experiment(const Options& options, const spec::Model& publi
   return model;
 }
 
-void print_report(const Options& options, const hub::ImportOrigin& origin, const hub::LoadReport& loaded,
+void print_report(const ImportHfOptions& options, const hub::ImportOrigin& origin, const hub::LoadReport& loaded,
                   const hub::ImportReport& written, Context& context) {
   if (options.request.json()) {
     *context.out << dump_json({{"output", options.output},
@@ -115,8 +115,8 @@ void print_report(const Options& options, const hub::ImportOrigin& origin, const
 }  // namespace
 
 ExitCode run_checkpoint_import_hf(Context& context) {
-  Options options;
-  if (!parse(options, context)) return ExitCode::Ok;
+  ImportHfOptions options;
+  if (!parse_import(options, context)) return ExitCode::Ok;
   spec::Model model;
   const hub::ImportOrigin origin = read_origin(options.folder, model);
   value_or_throw(hub::check_target(options.output, options.overwrite, hub::kManifestName));

@@ -10,6 +10,7 @@
 #include "primus/hub/checkpoint_reader.h"
 #include "primus/hub/dequantise.h"
 #include "primus/hub/hf_config.h"
+#include "primus/hub/hf_weights_naming.h"
 #include "primus/hub/hf_weights_source.h"
 #include "primus/hub/new_folder.h"
 
@@ -29,12 +30,6 @@ std::string key_of(const HfTensor& tensor, const std::string& piece) {
 const CheckpointTensor* find_tensor(const Manifest& manifest, const std::string& name) {
   const auto found = std::ranges::lower_bound(manifest.tensors, name, {}, &CheckpointTensor::name);
   return found != manifest.tensors.end() && found->name == name ? &*found : nullptr;
-}
-
-std::string some_of(const std::vector<std::string>& names) {
-  const size_t most = 12;
-  if (names.size() <= most) return join(names, ", ");
-  return join({names.begin(), names.begin() + most}, ", ") + fmt::format(" and {} more", names.size() - most);
 }
 
 // The checkpoint against what the family wants, before a byte is read.
@@ -65,14 +60,14 @@ Diagnostics compare(const FoundCheckpoint& checkpoint, const ExportPlan& plan) {
           .push_back(tensor.name);
   }
   if (!missing.empty())
-    findings.push_back(error_at(
-        place, fmt::format("the checkpoint lacks {} of the model's weights: {}", missing.size(), some_of(missing))));
+    findings.push_back(error_at(place, fmt::format("the checkpoint lacks {} of the model's weights: {}", missing.size(),
+                                                   first_names(missing))));
   if (!lost.empty())
-    findings.push_back(error_at(
-        place, fmt::format("the family {} has no tensor for {} weights: {}", plan.family, lost.size(), some_of(lost))));
+    findings.push_back(error_at(place, fmt::format("the family {} has no tensor for {} weights: {}", plan.family,
+                                                   lost.size(), first_names(lost))));
   if (!left_out.empty())
     findings.push_back(warning_at(place, fmt::format("left out, the family {} has no predictions of further tokens: {}",
-                                                     plan.family, some_of(left_out))));
+                                                     plan.family, first_names(left_out))));
   return findings;
 }
 

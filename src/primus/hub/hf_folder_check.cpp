@@ -11,8 +11,8 @@ namespace primus::hub {
 
 namespace {
 
-constexpr int64_t kBatchElements = int64_t{1} << 20;
-constexpr size_t kMostFindings = 40;
+constexpr int64_t kCheckedAtOnce = int64_t{1} << 20;
+constexpr size_t kMostBadTensors = 40;
 
 struct Count {
   int64_t nan = 0, infinite = 0;
@@ -21,7 +21,7 @@ struct Count {
 
 void look_at(const WeightSource& source, const WeightPart& part, Count& count) {
   const int64_t cols = std::max<int64_t>(1, part.cols());
-  const int64_t batch = std::max<int64_t>(64, kBatchElements / cols);
+  const int64_t batch = std::max<int64_t>(64, kCheckedAtOnce / cols);
   std::vector<float> values;
   for (int64_t begin = 0; begin < part.rows(); begin += batch) {
     const int64_t end = std::min(part.rows(), begin + batch);
@@ -48,14 +48,14 @@ void check_values(const WeightSource& source, HfFolderCheck& check, const fs::pa
     for (const WeightPart& part : tensor.parts) look_at(source, part, count);
     done += elements * static_cast<uint64_t>(bits_of(source.stored_dtype(tensor.parts.front().piece))) / 8;
     if (progress) progress(std::min(done, source.report().loaded_bytes), source.report().loaded_bytes);
-    if (count.nan + count.infinite == 0 || ++num_bad > kMostFindings) continue;
+    if (count.nan + count.infinite == 0 || ++num_bad > kMostBadTensors) continue;
     Diagnostic finding = error_at({folder.string()}, fmt::format("'{}' holds numbers that are none", tensor.name));
     finding.found = fmt::format("{} NaN, {} infinite; the first at {}", count.nan, count.infinite, count.first);
     check.findings.push_back(std::move(finding));
   }
-  if (num_bad > kMostFindings)
+  if (num_bad > kMostBadTensors)
     check.findings.push_back(
-        error_at({folder.string()}, fmt::format("{} more tensors hold NaN or infinities", num_bad - kMostFindings)));
+        error_at({folder.string()}, fmt::format("{} more tensors hold NaN or infinities", num_bad - kMostBadTensors)));
 }
 
 }  // namespace

@@ -17,8 +17,8 @@ namespace primus::hub {
 
 namespace {
 
-constexpr int64_t kBatchElements = int64_t{1} << 20;
-constexpr int64_t kTileRows = 64;  // turned pieces are read so many rows at a time
+constexpr int64_t kCopiedAtOnce = int64_t{1} << 20;
+constexpr int64_t kTurnedRows = 64;  // turned pieces are read so many rows at a time
 constexpr const char* kOriginKey = "hugging_face";
 
 struct Planned {
@@ -93,11 +93,11 @@ class Importer {
   uint64_t copy(const std::string& piece, SafetensorsWriter& writer) {
     const std::vector<int64_t>& shape = source_.shape(piece);
     const int64_t rows = shape[0], cols = shape.size() > 1 ? shape[1] : 1;
-    const int64_t tiles = std::max<int64_t>(1, kBatchElements / std::max<int64_t>(1, cols) / kTileRows);
+    const int64_t tiles = std::max<int64_t>(1, kCopiedAtOnce / std::max<int64_t>(1, cols) / kTurnedRows);
     Xxh64 checksum;
     std::vector<T> values;
-    for (int64_t begin = 0; begin < rows; begin += tiles * kTileRows) {
-      const int64_t end = std::min(rows, begin + tiles * kTileRows);
+    for (int64_t begin = 0; begin < rows; begin += tiles * kTurnedRows) {
+      const int64_t end = std::min(rows, begin + tiles * kTurnedRows);
       values.resize(static_cast<size_t>((end - begin) * cols));
       source_.read_rows(piece, begin, end, std::span<T>(values));
       const auto bytes = std::as_bytes(std::span<const T>(values));

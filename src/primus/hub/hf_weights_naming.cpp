@@ -1,6 +1,9 @@
 #include "primus/hub/hf_weights_naming.h"
 
 #include <array>
+#include <fmt/format.h>
+
+#include "primus/base/strings.h"
 
 namespace primus::hub {
 
@@ -141,6 +144,12 @@ std::vector<std::string> hf_spellings(const HfNaming& naming, const std::string&
   if (const size_t at = name.find(block); at != std::string::npos)
     all.push_back(name.substr(0, at) + ".mlp." + name.substr(at + block.size()));
   return all;
+}
+
+std::string first_names(const std::vector<std::string>& names) {
+  const size_t most = 20;
+  if (names.size() <= most) return join(names, ", ");
+  return join({names.begin(), names.begin() + most}, ", ") + fmt::format(", and {} more", names.size() - most);
 }
 
 }  // namespace primus::hub

@@ -39,4 +39,7 @@ const HfNaming* find_hf_naming(std::string_view family);
 // The names under which checkpoints hold the tensor that is saved as `name`; the saved one first.
 std::vector<std::string> hf_spellings(const HfNaming& naming, const std::string& name);
 
+// For messages: "a, b, c", at most twenty and how many more.
+std::string first_names(const std::vector<std::string>& names);
+
 }  // namespace primus::hub

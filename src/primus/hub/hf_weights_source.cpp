@@ -8,6 +8,7 @@
 #include "primus/base/check.h"
 #include "primus/base/json.h"
 #include "primus/base/strings.h"
+#include "primus/hub/hf_weights_naming.h"
 
 namespace primus::hub {
 
@@ -97,12 +98,6 @@ void scatter(const WeightPart& part, const std::byte* from, std::byte* to) {
       for (int64_t r = tile; r < std::min(tile + kTileRows, part.rows()); ++r)
         std::memcpy(to + (part.offset + r * part.row_stride + c * part.col_stride) * static_cast<int64_t>(sizeof(T)),
                     from + (r * part.cols() + c) * static_cast<int64_t>(sizeof(T)), sizeof(T));
-}
-
-std::string some_of(const std::vector<std::string>& names) {
-  const size_t most = 20;
-  if (names.size() <= most) return join(names, ", ");
-  return join({names.begin(), names.begin() + most}, ", ") + fmt::format(", and {} more", names.size() - most);
 }
 
 }  // namespace
@@ -222,7 +217,7 @@ class WeightCheck {
   void report_missing() {
     const std::vector<std::string>& names = source_.report_.missing;
     Diagnostic finding = error_at(here(), fmt::format("{} tensor{} missing: {}", names.size(),
-                                                      names.size() == 1 ? " is" : "s are", some_of(names)));
+                                                      names.size() == 1 ? " is" : "s are", first_names(names)));
     for (const std::string& name : names)
       if (name.ends_with("lm_head.weight"))
         finding.suggestion = "config.json says that the head is not tied to the embedding (tie_word_embeddings)";
@@ -244,7 +239,7 @@ class WeightCheck {
     const std::vector<std::string>& names = source_.report_.unexpected;
     if (names.empty()) return;
     Diagnostic finding = error_at(here(), fmt::format("{} tensor{} not of this model: {}", names.size(),
-                                                      names.size() == 1 ? " is" : "s are", some_of(names)));
+                                                      names.size() == 1 ? " is" : "s are", first_names(names)));
     if (!options.refuse_unexpected) finding.severity = Severity::Warning;
     findings_.push_back(std::move(finding));
   }
@@ -276,10 +271,10 @@ class WeightCheck {
 std::string LoadReport::summary() const {
   std::string text = fmt::format("loaded {} tensors ({}), missing {}", loaded.size(),
                                  format_bytes(static_cast<double>(loaded_bytes)), missing.size());
-  if (!missing.empty()) text += ": " + some_of(missing);
+  if (!missing.empty()) text += ": " + first_names(missing);
   text += fmt::format(", unexpected {}", unexpected.size());
-  if (!unexpected.empty()) text += ": " + some_of(unexpected);
-  if (!ignored.empty()) text += fmt::format(", ignored {}: {}", ignored.size(), some_of(ignored));
+  if (!unexpected.empty()) text += ": " + first_names(unexpected);
+  if (!ignored.empty()) text += fmt::format(", ignored {}: {}", ignored.size(), first_names(ignored));
   return text;
 }
 
