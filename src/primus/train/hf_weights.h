@@ -7,8 +7,8 @@
 namespace primus::train {
 
 // Reads every piece of the decoder, each rank only the rows that it owns, straight from the mapped files. Masters must
-// be allocated; compute copies of owned rows are refreshed (a sharded optimizer gathers the others). Returns nothing to
-// release: memory beyond the weights is one piece in f32.
+// be allocated; compute copies of owned rows are refreshed (a sharded optimizer gathers the others). Memory beyond the
+// weights: one piece in f32.
 // Throws InputError for pieces that the checkpoint's family cannot hold (further predictions in most of them).
 void read_hf_weights(models::Decoder& decoder, const hub::WeightSource& source);
 
