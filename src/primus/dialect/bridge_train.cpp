@@ -4,7 +4,6 @@
 
 #include "primus/dialect/bridge_config.h"
 #include "primus/dialect/megatron_words.h"
-#include "primus/spec/engine_limits.h"
 
 namespace primus::dialect {
 
@@ -94,11 +93,6 @@ void recompute(Translation& t, BridgeConfig& config) {
   if (*granularity == "selective") {
     r.kind = spec::RecomputeKind::Selective;
     r.modules = modules.empty() ? std::vector<std::string>{"core_attn"} : std::move(modules);
-    for (const std::string& name : r.modules) {
-      if (t.options.for_training && !spec::can_recompute(name))
-        t.error("model.recompute_modules", "recomputing the module '" + name + "' alone is not built yet",
-                "core_attn, mla_up_proj, mlp, moe, moe_act, shared_experts");
-    }
     if (method) t.error("recompute_method", "recompute_method belongs to recompute_granularity full", "null");
     return;
   }

@@ -5,7 +5,6 @@
 
 #include "primus/base/strings.h"
 #include "primus/dialect/megatron.h"
-#include "primus/spec/engine_limits.h"
 
 namespace primus::dialect {
 
@@ -129,12 +128,6 @@ void megatron_recompute(Translation& t) {
   if (short_form || granularity == "selective") {
     r.kind = spec::RecomputeKind::Selective;
     r.modules = modules.empty() ? std::vector<std::string>{"core_attn"} : std::move(modules);
-    for (const std::string& name : r.modules) {
-      if (t.options.for_training && !spec::can_recompute(name))
-        t.error("recompute_modules", "recomputing the module '" + name + "' alone is not built yet",
-                "core_attn, mla_up_proj, mlp, moe, moe_act, shared_experts",
-                "leave it out, or set recompute_granularity: full");
-    }
     if (method)
       t.error("recompute_method", "recompute_method belongs to recompute_granularity full", "null",
               "drop it, or set recompute_granularity: full");

@@ -7,6 +7,7 @@
 #include "primus/base/json.h"
 #include "primus/base/strings.h"
 #include "primus/hub/hf_weights_source.h"
+#include "primus/kernels/linear_cross_entropy.h"
 #include "primus/models/generate.h"
 #include "primus/run/commands.h"
 #include "primus/run/model_session.h"
@@ -28,7 +29,8 @@ float mean_loss(const models::MicroBatch& batch, const at::Tensor& token_loss) {
 float write_logits(const cli::ModelRequest& request, ModelSession& session, const at::Tensor& tokens) {
   const at::Tensor logits = session.decoder->logits(tokens, session.context()).contiguous();
   const models::MicroBatch batch = next_token_batch(tokens);
-  const float mean = mean_loss(batch, session.decoder->token_losses(batch, session.context()));
+  const at::Tensor token_loss = kernels::cross_entropy(logits.flatten(0, 1), batch.labels.flatten(), {});
+  const float mean = mean_loss(batch, token_loss.view_as(tokens));
   const at::Tensor loss = at::full({1}, mean, at::kFloat);
   const std::vector<at::Tensor> tensors = {logits, loss};
   hub::SafetensorsWriter writer(request.output, {{"logits", hub::Dtype::F32, logits.sizes().vec()},

@@ -75,10 +75,4 @@ Diagnostics engine_limits(const RunSpec& run) {
   return limits.take();
 }
 
-bool can_recompute(std::string_view module) {
-  for (const char* built : {"core_attn", "mla_up_proj", "mlp", "moe", "moe_act", "shared_experts"})
-    if (module == built) return true;
-  return false;
-}
-
 }  // namespace primus::spec

@@ -10,7 +10,4 @@ namespace primus::spec {
 // the engine trains this run.
 Diagnostics engine_limits(const RunSpec& run);
 
-// Whether the engine can compute this module alone again in backward (Recompute::modules).
-bool can_recompute(std::string_view module);
-
 }  // namespace primus::spec

@@ -1,7 +1,7 @@
 #include <gmock/gmock.h>
-#include <sstream>
 
-#include "primus/base/error.h"
+#include "unit/cli/request_fixture.h"
+
 #include "primus/cli/train_request.h"
 
 namespace primus::cli {
@@ -11,25 +11,9 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-class TrainRequestTest : public testing::Test {
+class TrainRequestTest : public RequestFixture<TrainRequest> {
  protected:
-  std::optional<TrainRequest> read(std::vector<std::string> arguments) {
-    Context context;
-    context.arguments = std::move(arguments);
-    context.out = &out_;
-    context.err = &err_;
-    return read_train_request(context);
-  }
-  std::string refusal(std::vector<std::string> arguments) {
-    try {
-      read(std::move(arguments));
-    } catch (const InputError& error) {
-      return error.what();
-    }
-    ADD_FAILURE() << "was accepted";
-    return "";
-  }
-  std::ostringstream out_, err_;
+  TrainRequestTest() : RequestFixture(&read_train_request) {}
 };
 
 TEST_F(TrainRequestTest, TakesItsOwnOptionsWhereverTheyStand) {

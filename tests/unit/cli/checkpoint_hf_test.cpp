@@ -25,25 +25,7 @@ constexpr const char* kVocabulary = ", tokenizer_type: NullTokenizer, tokenizer_
 
 class CheckpointHf : public ConfigFixture {
  protected:
-  static Outcome run(std::vector<std::string> arguments) {
-    std::ostringstream out, err;
-    Context context;
-    context.arguments = std::move(arguments);
-    context.environment = environment_of({});
-    context.out = &out;
-    context.err = &err;
-    context.install_root = fs::current_path();
-    Outcome outcome;
-    try {
-      outcome.code = static_cast<int>(run_checkpoint(context));
-    } catch (const Error& error) {
-      outcome.code = static_cast<int>(error.code());
-      err << error.what();
-    }
-    outcome.out = out.str();
-    outcome.err = err.str();
-    return outcome;
-  }
+  static Outcome run(std::vector<std::string> arguments) { return run_command(&run_checkpoint, std::move(arguments)); }
   static void refused(const std::vector<std::string>& arguments, const std::string& reason) {
     const Outcome outcome = run(arguments);
     EXPECT_EQ(outcome.code, 2) << outcome.out;

@@ -35,6 +35,10 @@ class ConfigFixture : public testing::Test {
 
   static Outcome run(std::vector<std::string> arguments, std::map<std::string, std::string> environment = {},
                      bool colour = false) {
+    return run_command(&run_config, std::move(arguments), std::move(environment), colour);
+  }
+  static Outcome run_command(CommandFunction command, std::vector<std::string> arguments,
+                             std::map<std::string, std::string> environment = {}, bool colour = false) {
     std::ostringstream out, err;
     Context context;
     context.arguments = std::move(arguments);
@@ -45,7 +49,7 @@ class ConfigFixture : public testing::Test {
     context.install_root = fs::current_path();
     Outcome outcome;
     try {
-      outcome.code = static_cast<int>(run_config(context));
+      outcome.code = static_cast<int>(command(context));
     } catch (const Error& error) {
       outcome.code = static_cast<int>(error.code());
       err << error.what();

@@ -2,9 +2,8 @@
 #include "primus/cli/model_request.h"
 
 #include <gmock/gmock.h>
-#include <sstream>
 
-#include "primus/base/error.h"
+#include "unit/cli/request_fixture.h"
 
 namespace primus::cli {
 namespace {
@@ -12,28 +11,12 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-class ModelRequestTest : public testing::Test {
+class ModelRequestTest : public RequestFixture<ModelRequest> {
  protected:
-  std::optional<ModelRequest> read(std::vector<std::string> arguments) {
-    Context context;
-    context.arguments = std::move(arguments);
-    context.out = &out_;
-    context.err = &err_;
-    return read_model_request(context);
-  }
-  std::string refusal(std::vector<std::string> arguments) {
-    try {
-      read(std::move(arguments));
-    } catch (const InputError& error) {
-      return error.what();
-    }
-    ADD_FAILURE() << "was accepted";
-    return "";
-  }
+  ModelRequestTest() : RequestFixture(&read_model_request) {}
   std::string refused_option(const std::string& option, const std::string& value) {
     return refusal({"generate", "--hf", "DIR", option, value});
   }
-  std::ostringstream out_, err_;
 };
 
 TEST_F(ModelRequestTest, ReadsWhatEachActionTakes) {

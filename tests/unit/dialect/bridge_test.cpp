@@ -349,6 +349,16 @@ TEST(BridgeFinetune, IsRefusedByTheEngineInOneSentence) {
   EXPECT_THAT(render(run.diagnostics()), HasSubstr("not built yet"));
 }
 
+TEST(BridgeRecompute, OfAPartThatIsNotBuiltIsRefused) {
+  const std::string recipe = "recipe: llama.llama3\nflavor: llama32_1b_pretrain_config\n";
+  const auto with = [&](const std::string& module) {
+    return translate_bridge(recipe + "model: {recompute_granularity: selective, recompute_modules: [" + module + "]}\n",
+                            1, true);
+  };
+  EXPECT_THAT(about(with("layernorm"), "model.recompute_modules", Severity::Error), HasSubstr("not built yet"));
+  EXPECT_EQ(about(with("mla_up_proj"), "model.recompute_modules", Severity::Error), "");
+}
+
 TEST(BridgeValidation, ReportsWhatUpstreamRefusesAllAtOnce) {
   const auto run = translate_bridge(finetune("qwen.qwen3", "qwen3_8b_finetune_config",
                                              "packed_sequence: true\nmicro_batch_size: 4\nglobal_batch_size: 64\n"

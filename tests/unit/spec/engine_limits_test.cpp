@@ -134,14 +134,6 @@ TEST(EngineLimits, RefuseWhatNeedsMoreThanDataParallelRanks) {
   EXPECT_THAT(with(&Parallel::expert), HasSubstr("with expert parallelism is not built yet"));
 }
 
-TEST(EngineLimits, NameTheModulesThatCanBeComputedAgain) {
-  for (const char* module : {"core_attn", "mla_up_proj", "mlp", "moe", "moe_act", "shared_experts"}) {
-    EXPECT_TRUE(can_recompute(module)) << module;
-  }
-  EXPECT_FALSE(can_recompute("layernorm"));
-  EXPECT_FALSE(can_recompute(""));
-}
-
 TEST(EngineLimits, RefuseFp16WithoutFp32Weights) {
   RunSpec run = plain_run();
   run.precision.compute = Dtype::Float16;
