@@ -1,15 +1,15 @@
 #include "primus/hub/hf_folder_writer.h"
 
-#include <atomic>
 #include <fmt/format.h>
 #include <map>
-#include <unistd.h>
 
 #include "primus/base/check.h"
 
 namespace primus::hub {
 
 namespace {
+
+constexpr const char* kMarker = "config.json";  // by which such a folder is known
 
 constexpr const char* kTokenizerFiles[] = {"tokenizer.json",
                                            "tokenizer_config.json",
@@ -31,66 +31,17 @@ uint64_t bytes_of(const TensorInfo& tensor) {
   return static_cast<uint64_t>(*size);
 }
 
-[[noreturn]] void fail(const char* action, const fs::path& path, const std::error_code& code) {
-  throw RunError(fmt::format("cannot {} '{}': {}", action, path.string(), code.message()));
-}
-
-void move_folder(const fs::path& from, const fs::path& to) {
-  fault_point("rename", to);
-  std::error_code code;
-  fs::rename(from, to, code);
-  if (code) fail("rename to", to, code);
-}
-
-fs::path sibling(const fs::path& target, const char* what) {
-  static std::atomic<int> counter{0};
-  return target.parent_path() / fmt::format(".{}.{}.{}.{}", target.filename().string(), ::getpid(), counter++, what);
-}
-
 }  // namespace
 
 Result<HfFolderWriter> HfFolderWriter::create(const fs::path& target, std::vector<TensorInfo> tensors,
                                               const HfFolderOptions& options) {
-  HfFolderWriter writer;
-  std::error_code code;
-  writer.target_ = fs::absolute(target).lexically_normal();
-  if (!writer.target_.has_filename()) writer.target_ = writer.target_.parent_path();
-  writer.replace_ = options.replace;
-  if (fs::exists(writer.target_, code)) {
-    const bool is_folder = fs::is_directory(writer.target_, code);
-    if (!is_folder || (!options.replace && !fs::is_empty(writer.target_, code))) {
-      Diagnostic finding = error_at({target.string()}, is_folder ? "the folder exists and is not empty"
-                                                                 : "this is a file, a folder is to be written");
-      finding.suggestion = is_folder ? "give another folder, or --overwrite" : "give another folder";
-      return finding;
-    }
-  }
+  Result<NewFolder> folder = NewFolder::create(target, options.replace, kMarker);
+  if (!folder) return folder.diagnostics();
+  HfFolderWriter writer(std::move(folder).value());
+  writer.target_ = target;
   writer.plan(std::move(tensors), options.max_shard_bytes);
-  const fs::path making = sibling(writer.target_, "making");
-  create_folders(making);
-  writer.making_ = making;
   writer.open_shard();
   return writer;
-}
-
-HfFolderWriter::HfFolderWriter(HfFolderWriter&& other) noexcept
-    : target_(std::move(other.target_)),
-      making_(std::move(other.making_)),
-      replace_(other.replace_),
-      shards_(std::move(other.shards_)),
-      shard_(other.shard_),
-      position_(other.position_),
-      appended_bytes_(other.appended_bytes_),
-      total_bytes_(other.total_bytes_),
-      file_(std::move(other.file_)) {
-  other.making_.clear();
-}
-
-HfFolderWriter::~HfFolderWriter() {
-  if (making_.empty()) return;
-  file_.reset();
-  std::error_code ignored;
-  fs::remove_all(making_, ignored);
 }
 
 void HfFolderWriter::plan(std::vector<TensorInfo> tensors, uint64_t max_shard_bytes) {
@@ -114,8 +65,8 @@ void HfFolderWriter::plan(std::vector<TensorInfo> tensors, uint64_t max_shard_by
 
 void HfFolderWriter::open_shard() {
   const Shard& shard = shards_[shard_];
-  file_ =
-      std::make_unique<SafetensorsWriter>(making_ / shard.name, shard.tensors, SafetensorsMetadata{{"format", "pt"}});
+  file_ = std::make_unique<SafetensorsWriter>(folder_.path() / shard.name, shard.tensors,
+                                              SafetensorsMetadata{{"format", "pt"}});
   position_ = 0;
   appended_bytes_ = 0;
   skip_written();
@@ -149,7 +100,7 @@ void HfFolderWriter::append(std::span<const std::byte> bytes) {
 }
 
 void HfFolderWriter::write_json(const std::string& name, const Json& content) {
-  write_file_atomic(making_ / name, dump_json(content, 2) + "\n");
+  write_file_atomic(folder_.path() / name, dump_json(content, 2) + "\n");
 }
 
 void HfFolderWriter::write_generation_config(const HfTokenIds& ids) {
@@ -167,7 +118,7 @@ std::vector<std::string> HfFolderWriter::copy_tokenizer(const fs::path& source) 
   for (const char* name : kTokenizerFiles) {
     if (!fs::is_regular_file(source / name, code)) continue;
     const MappedFile file = value_or_throw(MappedFile::open(source / name));
-    DurableFile copy(making_ / name);
+    DurableFile copy(folder_.path() / name);
     copy.write(file.bytes().data(), file.size_bytes());
     copy.close();
     copied.emplace_back(name);
@@ -176,7 +127,7 @@ std::vector<std::string> HfFolderWriter::copy_tokenizer(const fs::path& source) 
 }
 
 void HfFolderWriter::finish() {
-  PRIMUS_CHECK(shard_ == shards_.size() && !making_.empty(), "not every tensor is written");
+  PRIMUS_CHECK(shard_ == shards_.size() && !is_finished_, "not every tensor is written");
   if (shards_.size() > 1) {
     std::map<std::string, std::string> sorted;
     for (const Shard& shard : shards_)
@@ -189,24 +140,10 @@ void HfFolderWriter::finish() {
       text += fmt::format("{}    {}: {}", separator, dump_json(Json(name)), dump_json(Json(file)));
       separator = ",\n";
     }
-    write_file_atomic(making_ / "model.safetensors.index.json", text + "\n  }\n}\n");
+    write_file_atomic(folder_.path() / "model.safetensors.index.json", text + "\n  }\n}\n");
   }
-  sync_folder(making_);
-  std::error_code code;
-  fs::path old;
-  if (replace_ && fs::exists(target_, code)) {
-    old = sibling(target_, "old");
-    move_folder(target_, old);
-  }
-  try {
-    move_folder(making_, target_);
-  } catch (...) {
-    if (!old.empty()) fs::rename(old, target_, code);
-    throw;
-  }
-  making_.clear();
-  sync_folder(target_.parent_path());
-  if (!old.empty()) fs::remove_all(old, code);
+  folder_.commit();
+  is_finished_ = true;
 }
 
 }  // namespace primus::hub

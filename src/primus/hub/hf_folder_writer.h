@@ -10,6 +10,7 @@
 #include "primus/base/fs.h"
 #include "primus/base/json.h"
 #include "primus/base/result.h"
+#include "primus/hub/new_folder.h"
 #include "primus/hub/safetensors.h"
 
 namespace primus::hub {
@@ -18,7 +19,7 @@ inline constexpr uint64_t kHfShardBytes = 5'000'000'000;
 
 struct HfFolderOptions {
   uint64_t max_shard_bytes = kHfShardBytes;  // of tensor data; a larger tensor has a shard of its own
-  bool replace = false;                      // an existing folder gives way at the end
+  bool replace = false;                      // an existing folder with a config.json gives way at the end
 };
 
 // Ids that generation_config.json tells, where they are known.
@@ -29,13 +30,12 @@ struct HfTokenIds {
 
 class HfFolderWriter {
  public:
-  // Plans the shards, in the order given. Errors: the target exists and is not empty (without `replace`), or is a file.
+  // Plans the shards, in the order given. Errors: those of NewFolder::create (marker: config.json).
   // Throws RunError on I/O failure, as everything below.
   static Result<HfFolderWriter> create(const fs::path& target, std::vector<TensorInfo> tensors,
                                        const HfFolderOptions& options = {});
-  HfFolderWriter(HfFolderWriter&&) noexcept;
+  HfFolderWriter(HfFolderWriter&&) noexcept = default;
   HfFolderWriter& operator=(HfFolderWriter&&) = delete;
-  ~HfFolderWriter();  // not finished: nothing stays
 
   // The tensor whose bytes append() wants next, whole or in pieces; nullptr when all are written.
   const TensorInfo* next() const;
@@ -59,13 +59,14 @@ class HfFolderWriter {
     std::string name;
     std::vector<TensorInfo> tensors;
   };
-  HfFolderWriter() = default;
+  explicit HfFolderWriter(NewFolder folder) : folder_(std::move(folder)) {}
   void plan(std::vector<TensorInfo> tensors, uint64_t max_shard_bytes);
   void open_shard();
   void skip_written();
 
-  fs::path target_, making_;  // making_ is empty once finished or moved from
-  bool replace_ = false;
+  fs::path target_;
+  NewFolder folder_;  // not finished: nothing stays
+  bool is_finished_ = false;
   std::vector<Shard> shards_;
   size_t shard_ = 0, position_ = 0;  // position_ counts in the writer's order
   uint64_t appended_bytes_ = 0;      // of the tensor at position_

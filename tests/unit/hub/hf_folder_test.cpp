@@ -130,6 +130,7 @@ TEST(HfFolderWriter, AFaultAtAnyStepLeavesTheOldFolder) {
   const auto temp = test::TempFolder::in_memory();
   create_folders(temp / "hf");
   write_file_atomic(temp / "hf/mark", "old");
+  write_file_atomic(temp / "hf/config.json", "{}");
   int steps = 0;
   for (int at = 0;; ++at) {
     int count = 0;
@@ -167,6 +168,8 @@ TEST(HfFolderWriter, AFolderWithContentIsRefusedUnlessItIsToBeReplaced) {
   ASSERT_FALSE(refused.ok());
   EXPECT_THAT(refused.diagnostics()[0].message, HasSubstr("not empty"));
   EXPECT_FALSE(HfFolderWriter::create(temp / "hf/mark", {}, {.replace = true}).ok());
+  EXPECT_FALSE(HfFolderWriter::create(temp / "hf", {}, {.replace = true}).ok());  // it may hold anything
+  write_file_atomic(temp / "hf/config.json", "{}");
   auto writer = value_or_throw(HfFolderWriter::create(temp / "hf/", three_tensors(), {.replace = true}));
   fill(writer);
   writer.finish();
