@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "primus/base/json.h"
 #include "primus/cli/resolve_run.h"
 #include "primus/hub/hf_weights_source.h"
 
