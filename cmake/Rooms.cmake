@@ -4,7 +4,7 @@ include(${CMAKE_CURRENT_LIST_DIR}/Layers.cmake)
 include(${CMAKE_CURRENT_LIST_DIR}/Unity.cmake)
 
 # primus_prelude(TARGET HEADER LIBS...): the owner of a precompiled header. There is one for each set of flags: sources
-# without libtorch, their tests, sources with libtorch (Torch.cmake).
+# without and with libtorch (Torch.cmake), tests without and with it.
 function(primus_prelude target header)
   add_library(${target} OBJECT ${PROJECT_SOURCE_DIR}/src/primus/base/prelude/prelude.cpp)
   target_link_libraries(${target} PUBLIC primus_options ${ARGN})
@@ -30,19 +30,21 @@ function(primus_room name)
     primus_use_torch(primus_${name})
   else()
     target_precompile_headers(primus_${name} REUSE_FROM primus_light_prelude)
-    primus_unity(primus_${name})
     # Rooms that work for milliseconds at the start compile a quarter faster with -O1, which the precompiled header stands.
     if(PRIMUS_OPTIMISE STREQUAL "-O2" AND name MATCHES "^(config|spec|dialect|launch|track|cli)$")
       target_compile_options(primus_${name} PRIVATE -O1)
     endif()
   endif()
+  primus_unity(primus_${name})
 endfunction()
 
-# Torch targets share one precompiled header, so their flags must be equal: no per-target definitions on them.
+# primus_use_torch(TARGET [PRELUDE]): all targets of one precompiled header need equal flags: no definitions on one of them.
 function(primus_use_torch target)
+  set(prelude primus_prelude ${ARGN})
+  list(GET prelude -1 prelude)
   target_link_libraries(${target} PUBLIC Torch::cpu)
   target_include_directories(${target} BEFORE PUBLIC ${PROJECT_BINARY_DIR}/fmt_first)
-  target_precompile_headers(${target} REUSE_FROM primus_prelude)
+  target_precompile_headers(${target} REUSE_FROM ${prelude})
 endfunction()
 
 function(primus_tests kind)
@@ -58,11 +60,11 @@ function(primus_tests kind)
     add_executable(${target} ${sources})
     target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
     target_link_libraries(${target} PRIVATE primus_${room} GTest::gmock GTest::gtest_main)
+    target_compile_options(${target} PRIVATE -O0)  # half the time to compile; the rooms themselves are optimised
     if(room IN_LIST PRIMUS_TORCH_ROOMS)
-      primus_use_torch(${target})
+      primus_use_torch(${target} primus_torch_test_prelude)
       target_link_libraries(${target} PRIVATE primus_mkl_switch)
     else()
-      target_compile_options(${target} PRIVATE -O0)  # half the time to compile; the rooms themselves are optimised
       target_precompile_headers(${target} REUSE_FROM primus_test_prelude)
       primus_unity(${target})
     endif()

@@ -263,4 +263,8 @@ std::string printable_ascii(std::string_view text) {
   return clean;
 }
 
+std::string first_ascii_line(std::string_view text) {
+  return printable_ascii(text.substr(0, text.find('\n')));
+}
+
 }  // namespace primus

@@ -45,5 +45,7 @@ bool is_valid_utf8(std::string_view text);
 size_t num_code_points(std::string_view text);
 // Non-ASCII and control bytes replaced, for console lines that must stay one line.
 std::string printable_ascii(std::string_view text);
+// The same of the first line alone: what libraries throw carries a backtrace after it.
+std::string first_ascii_line(std::string_view text);
 
 }  // namespace primus

@@ -22,11 +22,6 @@ constexpr int64_t kChunkBytes = int64_t{16} << 20;
 constexpr size_t kAnnouncementBytes = 192;
 constexpr double kSecondsAfterWatchdog = 15;  // the watchdog, which knows more, speaks first
 
-std::string first_line(const std::exception& error) {
-  const std::string_view text = error.what();
-  return printable_ascii(text.substr(0, text.find('\n')));
-}
-
 c10::intrusive_ptr<c10d::ProcessGroupGloo> open_gloo(const Meeting::Store& store) {
   const Endpoint& endpoint = store.endpoint;
   const double timeout_s = endpoint.timeout_minutes * 60 + kSecondsAfterWatchdog;
@@ -41,7 +36,7 @@ c10::intrusive_ptr<c10d::ProcessGroupGloo> open_gloo(const Meeting::Store& store
   } catch (const std::exception& error) {
     throw RunError(fmt::format(
         "rank {}: no connection to the other ranks from address {}: {} (PRIMUS_NETWORK_ADDRESS chooses another)",
-        endpoint.rank, address, first_line(error)));
+        endpoint.rank, address, first_ascii_line(error.what())));
   }
 }
 
@@ -95,7 +90,7 @@ void GlooTransport::exchange(const std::vector<Bytes>& outgoing, const std::vect
       message.work->wait();
     }
   } catch (const std::exception& error) {
-    throw RunError(fmt::format("lost peer rank {}: {}", peer, first_line(error)));
+    throw RunError(fmt::format("lost peer rank {}: {}", peer, first_ascii_line(error.what())));
   }
 }
 

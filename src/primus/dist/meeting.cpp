@@ -16,11 +16,6 @@ std::chrono::milliseconds milliseconds(double seconds) {
   return std::chrono::milliseconds(static_cast<int64_t>(seconds * 1e3));
 }
 
-std::string first_line(const std::exception& error) {
-  const std::string_view text = error.what();
-  return printable_ascii(text.substr(0, text.find('\n')));
-}
-
 std::string here_key(int rank) {
   return fmt::format("here/{}", rank);
 }
@@ -40,11 +35,11 @@ c10::intrusive_ptr<c10d::TCPStore> open_store(const Endpoint& endpoint) {
   } catch (const std::exception& error) {
     if (endpoint.rank == 0) {
       throw RunError(fmt::format("rank 0 cannot listen on port {}: {}; give another MASTER_PORT", endpoint.master_port,
-                                 first_line(error)));
+                                 first_ascii_line(error.what())));
     }
     throw RunError(fmt::format("rank {}: rank 0 did not answer on {}:{} within {:.0f} s: {}", endpoint.rank,
                                endpoint.master_address, endpoint.master_port, endpoint.startup_seconds,
-                               first_line(error)));
+                               first_ascii_line(error.what())));
   }
 }
 
@@ -63,7 +58,7 @@ Meeting::Meeting(const Endpoint& endpoint) : store_(std::make_shared<Store>(Stor
         try {
           if (!store_->tcp->check({here_key(other)})) missing.push_back(other);
         } catch (const std::exception&) {
-          throw RunError("lost peer rank 0 while the ranks met: " + first_line(error));
+          throw RunError("lost peer rank 0 while the ranks met: " + first_ascii_line(error.what()));
         }
       }
       if (missing.empty()) continue;
@@ -80,7 +75,7 @@ void Meeting::set(const std::string& key, const std::string& value) {
   try {
     store_->tcp->c10d::Store::set(key, value);
   } catch (const std::exception& error) {
-    throw RunError("lost peer rank 0 while the ranks met: " + first_line(error));
+    throw RunError("lost peer rank 0 while the ranks met: " + first_ascii_line(error.what()));
   }
 }
 
@@ -88,7 +83,7 @@ std::string Meeting::get(const std::string& key) {
   try {
     return store_->tcp->get_to_str(key);
   } catch (const std::exception& error) {
-    throw RunError(fmt::format("lost peer while the ranks met ({}): {}", key, first_line(error)));
+    throw RunError(fmt::format("lost peer while the ranks met ({}): {}", key, first_ascii_line(error.what())));
   }
 }
 

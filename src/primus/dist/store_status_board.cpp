@@ -148,8 +148,7 @@ class StoreStatusBoard : public StatusBoard {
     try {
       return pending_.answer.get();
     } catch (const std::exception& error) {
-      const std::string_view text = error.what();
-      const std::string reason = printable_ascii(text.substr(0, text.find('\n')));
+      const std::string reason = first_ascii_line(error.what());
       if (rank_ == 0) throw RunError("rank 0 cannot reach the status of all ranks, which it keeps itself: " + reason);
       throw RunError("lost peer rank 0, which keeps the status of all ranks: " + reason);
     }

@@ -84,10 +84,6 @@ std::span<std::byte> bytes_of(const at::Tensor& tensor) {
   return {static_cast<std::byte*>(tensor.data_ptr()), tensor.nbytes()};
 }
 
-std::string one_ascii_line(std::string_view text) {
-  return printable_ascii(text.substr(0, text.find('\n')));
-}
-
 class ThreadedGroup : public Group {
  public:
   ThreadedGroup(std::string name, int rank, int num_ranks, std::unique_ptr<Transport> transport,
@@ -228,7 +224,7 @@ class ThreadedGroup : public Group {
       if (task.run) task.run();
     } catch (const std::exception& error) {
       const std::string report =
-          fmt::format("{} ({} of group {}, operation {}, rank {} at step {})", one_ascii_line(error.what()),
+          fmt::format("{} ({} of group {}, operation {}, rank {} at step {})", first_ascii_line(error.what()),
                       task.operation.text, name_, task.operation.sequence, rank_, watchdog_->own().step);
       failure_ = std::make_exception_ptr(RunError(report));
       watchdog_->failed(report);
