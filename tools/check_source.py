@@ -5,6 +5,7 @@ layers     #include "primus/<room>/..." only along an edge of cmake/Layers.cmake
 sizes      headers over 150 lines are reported (warning), sources over 600 lines are errors, over 400 warnings
 ascii      code holds ASCII only
 torch      nobody includes torch/torch.h
+names      a header includes, directly or by what it includes, the header of each type of the base room that it names
 duplicates six or more identical lines (blanks, braces and comments aside) in two places
 """
 import pathlib
@@ -59,6 +60,41 @@ def check_text(path, lines, report, warn):
         warn(path, count, f"source with {count} lines (400)")
 
 
+def without_comments(line):
+    return re.sub(r'//.*|"(?:[^"\\\\]|\\\\.)*"', "", line)
+
+
+def check_names(report):
+    """Grouped builds hide a missing include: another file of the group has it."""
+    headers = {str(p.relative_to(ROOT / "src")): p.read_text(errors="replace").splitlines()
+               for p in (ROOT / "src/primus").glob("*/*.h")}
+    declared = {}
+    for path, lines in headers.items():
+        for line in lines:
+            match = re.match(r"(?:struct|class|enum class|using) (\w+)\b(?!.*;$)|using (\w+) =", line)
+            if match:
+                declared.setdefault(match.group(1) or match.group(2), set()).add(path)
+    reached = {}
+
+    def reach(path):
+        if path not in reached:
+            reached[path] = {path}
+            for line in headers.get(path, []):
+                used = re.match(r'\s*#\s*include\s+"(primus/[^"]+)"', line)
+                if used:
+                    reached[path] |= reach(used.group(1))
+        return reached[path]
+
+    for path, lines in headers.items():
+        own = set(re.findall(r"\b(?:struct|class|enum class|using|typename) (\w+)", "\n".join(lines)))
+        for number, line in enumerate(lines, 1):
+            for name in set(re.findall(r"(?<![\w:])([A-Z]\w+)(?= [a-z]|[<&*>:])", without_comments(line))):
+                places = declared.get(name, set())
+                of_base = len(places) == 1 and min(places).startswith("primus/base/")  # else it may be another's name
+                if of_base and name not in own and not places & reach(path):
+                    report(f"src/{path}", number, f"{name} is declared in {min(places)}, which is not included")
+
+
 def check_duplicates(files, report):
     """Reports each run of equal lines once, at its second place."""
     seen = {}
@@ -92,6 +128,7 @@ def main():
         # Parameter tables and their like are rows of data; tests may repeat themselves to stay readable one by one.
         if suffix in CODE and path.startswith(("src/primus/", "apps/")) and "_table" not in path:
             product.append((path, lines))
+    check_names(report)
     check_duplicates(product, report)
     print("\n".join(warnings + errors), end="\n" if warnings or errors else "")
     sys.exit(1 if errors else 0)
