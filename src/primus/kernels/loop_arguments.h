@@ -49,6 +49,45 @@ struct RopeHeads {
   int64_t half;   // R/2
 };
 
+inline constexpr int64_t kMaxTaps = 8;
+
+// One position of the short convolution: only the taps that read something, oldest first.
+template <class X>
+struct ShortConvRow {
+  int64_t num_taps;
+  const X* x[kMaxTaps];
+  const float* w[kMaxTaps];  // each tap's weights of all channels
+  float* dw[kMaxTaps];       // added to
+  const float* bias;
+  float* d_bias;  // added to
+  int64_t width;
+  bool silu;
+};
+
+// The gradient of one input position: the later positions that read it.
+struct ShortConvReaders {
+  int64_t count;
+  const float* dz[kMaxTaps];
+  const float* w[kMaxTaps];
+  int64_t width;
+};
+
+// Rows of `width`, in groups of `group` columns with one rstd each.
+template <class X>
+struct GatedNormRows {
+  const X* dy;
+  const X* x;
+  const X* z;
+  const float* gain;
+  float* rstd;  // written forward, read backward
+  X* y;
+  X* dx;
+  X* dz;
+  int64_t width;
+  int64_t group;
+  float eps;
+};
+
 template <class G>
 struct StepSpans {
   float* master;

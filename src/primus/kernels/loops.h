@@ -39,6 +39,13 @@ struct Loops {
   Activate gated_backward[kNumActivations];
   Rotate half_rotate;
   Rotate interleaved;
+  void (*short_conv)(const ShortConvRow<X>& row, X* y);
+  // dz: gradient of the activation's input.
+  void (*short_conv_slope)(const ShortConvRow<X>& row, const X* dy, float* dz);
+  void (*short_conv_input)(const ShortConvReaders& readers, X* dx);
+  // Rows begin..end; [0]: the norm first, [1]: the gate first.
+  void (*gated_norm_forward[2])(const GatedNormRows<X>& rows, int64_t begin, int64_t end);
+  void (*gated_norm_backward[2])(const GatedNormRows<X>& rows, int64_t begin, int64_t end, float* d_gain);
   // Elements begin..end.
   void (*adamw)(const StepSpans<X>& spans, const AdamWFactors& factors, int64_t begin, int64_t end);
   void (*sgd)(const StepSpans<X>& spans, const SgdFactors& factors, int64_t begin, int64_t end);

@@ -2,11 +2,13 @@
 #pragma once
 
 #include "primus/kernels/activation_body.h"
+#include "primus/kernels/gated_norm_body.h"
 #include "primus/kernels/norm_body.h"
 #include "primus/kernels/optimizer_step_body.h"
 #include "primus/kernels/random_body.h"
 #include "primus/kernels/rope_body.h"
 #include "primus/kernels/row_body.h"
+#include "primus/kernels/short_conv_body.h"
 #include "primus/kernels/softmax_body.h"
 #include "primus/kernels/span_body.h"
 
@@ -38,6 +40,13 @@ constexpr Loops<X> make_loops() {
   set_activations<GatedBody, X, true>(loops.gated_backward);
   loops.half_rotate = &HalfRotateBody<X>::run;
   loops.interleaved = &InterleavedBody<X>::run;
+  loops.short_conv = &ShortConvBody<X>::forward;
+  loops.short_conv_slope = &ShortConvBody<X>::slope;
+  loops.short_conv_input = &ShortConvBody<X>::input;
+  loops.gated_norm_forward[0] = &GatedNormBody<false, X>::forward;
+  loops.gated_norm_forward[1] = &GatedNormBody<true, X>::forward;
+  loops.gated_norm_backward[0] = &GatedNormBody<false, X>::backward;
+  loops.gated_norm_backward[1] = &GatedNormBody<true, X>::backward;
   loops.adamw = &StepBody<AdamWFactors, X>::run;
   loops.sgd = &StepBody<SgdFactors, X>::run;
   loops.to_float = &convert<float, X>;

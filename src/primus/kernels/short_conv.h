@@ -18,8 +18,9 @@ struct ShortConvOptions {
 };
 
 struct ShortConvResult {
-  at::Tensor y;            // [B, T, C] contiguous, type of x
-  at::Tensor final_state;  // [B, C, K-1], type of x: the last K-1 inputs, the newest last (documents are not looked at)
+  at::Tensor y;  // [B, T, C] contiguous, type of x
+  // [B, C, K-1], type of x: the last K-1 inputs of the last document, the newest last, zero before its start.
+  at::Tensor final_state;
 };
 
 // x [B, T, C] f32 or bf16 (f64, f16, other devices: the reference), any strides; w [C, K], bias [C] or undefined, of
