@@ -86,14 +86,17 @@ Decay decay_of(const at::Tensor& log_decay, const Documents& documents, const Sp
   const auto of_span = [&](const at::Tensor& t) {
     return t.size(0) == 1 ? t : t.narrow(0, span.first_chunk, span.num_chunks);
   };
-  const at::Tensor sum = log_decay.cumsum(1);
+  // Sums in f64: one strong decay in the chunk would take the digits of the weak ones after it. Masked before exp: a
+  // difference backwards in time may overflow.
+  const auto type = log_decay.scalar_type();
+  const at::Tensor sum = log_decay.to(at::kDouble).cumsum(1);
   const at::Tensor last = sum.slice(1, sum.size(1) - 1);
   Decay decay;
-  // Masked before exp: a difference backwards in time may overflow.
   decay.pair = (sum.unsqueeze(2) - sum.unsqueeze(1))
+                   .to(type)
                    .masked_fill_(of_span(documents.blocked), -std::numeric_limits<double>::infinity())
                    .exp_();
-  at::Tensor from_state = sum.exp(), to_state = (last - sum).exp_(), across = last.exp();
+  at::Tensor from_state = sum.to(type).exp(), to_state = (last - sum).to(type).exp_(), across = last.to(type).exp();
   if (documents.reads.defined()) {
     from_state.mul_(of_span(documents.reads));
     to_state.mul_(of_span(documents.writes));

@@ -1,7 +1,7 @@
 // The references' gradients against central differences, in double.
-#include <functional>
 #include <gtest/gtest.h>
-#include <vector>
+
+#include "gradcheck/kernels/numeric_gradient.h"
 
 #include "primus/kernels/activation.h"
 #include "primus/kernels/norm.h"
@@ -11,32 +11,8 @@ namespace primus::kernels {
 
 namespace {
 
-at::Tensor random(at::IntArrayRef shape, uint64_t seed) {
-  at::manual_seed(seed);
-  return at::randn(shape, at::kDouble);
-}
-
-// d sum(f(x) * dy) / dx by central differences.
-at::Tensor numeric_gradient(const std::function<at::Tensor(const at::Tensor&)>& f, const at::Tensor& x,
-                            const at::Tensor& dy) {
-  const double h = 1e-6;
-  at::Tensor gradient = at::empty_like(x);
-  at::Tensor moved = x.clone();
-  for (int64_t i = 0; i < x.numel(); ++i) {
-    const double value = x.view({-1})[i].item<double>();
-    const auto at_value = [&](double v) {
-      moved.view({-1})[i] = v;
-      return (f(moved) * dy).sum().item<double>();
-    };
-    gradient.view({-1})[i] = (at_value(value + h) - at_value(value - h)) / (2 * h);
-    moved.view({-1})[i] = value;
-  }
-  return gradient;
-}
-
-void expect_close(const at::Tensor& analytic, const at::Tensor& numeric) {
-  EXPECT_LT((analytic - numeric).abs().max().item<double>(), 1e-7 * (1 + numeric.abs().max().item<double>()));
-}
+using numeric::expect_close;
+using numeric::random;
 
 TEST(RmsNormGradient, AgreesWithCentralDifferences) {
   for (const bool zero_centered : {false, true}) {
@@ -48,8 +24,8 @@ TEST(RmsNormGradient, AgreesWithCentralDifferences) {
     const auto [dx, d_gain] = rms_norm_backward(dy, x, gain, rstd, options, dy);
     const auto of_x = [&](const at::Tensor& t) { return std::get<0>(rms_norm_forward(t, gain, options)) + t; };
     const auto of_gain = [&](const at::Tensor& t) { return std::get<0>(rms_norm_forward(x, t, options)); };
-    expect_close(dx, numeric_gradient(of_x, x, dy));
-    expect_close(d_gain, numeric_gradient(of_gain, gain, dy));
+    expect_close(dx, numeric::gradient(of_x, x, dy));
+    expect_close(d_gain, numeric::gradient(of_gain, gain, dy));
   }
 }
 
@@ -65,9 +41,9 @@ TEST(LayerNormGradient, AgreesWithCentralDifferences) {
     const auto of_x = [&](const at::Tensor& t) { return std::get<0>(layer_norm_forward(t, gain, bias, options)); };
     const auto of_gain = [&](const at::Tensor& t) { return std::get<0>(layer_norm_forward(x, t, bias, options)); };
     const auto of_bias = [&](const at::Tensor& t) { return std::get<0>(layer_norm_forward(x, gain, t, options)); };
-    expect_close(dx, numeric_gradient(of_x, x, dy));
-    expect_close(d_gain, numeric_gradient(of_gain, gain, dy));
-    expect_close(d_bias, numeric_gradient(of_bias, bias, dy));
+    expect_close(dx, numeric::gradient(of_x, x, dy));
+    expect_close(d_gain, numeric::gradient(of_gain, gain, dy));
+    expect_close(d_bias, numeric::gradient(of_bias, bias, dy));
   }
 }
 
@@ -79,10 +55,10 @@ TEST(ActivationGradient, AgreesWithCentralDifferences) {
     const at::Tensor dy = random({4, 6}, 9);
     const at::Tensor bias = random({6}, 10);
     const auto plain = [&](const at::Tensor& t) { return activation_forward(activation, t, bias); };
-    expect_close(activation_backward(activation, dy, x, bias), numeric_gradient(plain, x, dy));
+    expect_close(activation_backward(activation, dy, x, bias), numeric::gradient(plain, x, dy));
     const at::Tensor d_gated = random({4, 3}, 11);
     const auto gated = [&](const at::Tensor& t) { return gated_forward(activation, t, bias); };
-    expect_close(gated_backward(activation, d_gated, x, bias), numeric_gradient(gated, x, d_gated));
+    expect_close(gated_backward(activation, d_gated, x, bias), numeric::gradient(gated, x, d_gated));
   }
 }
 
@@ -98,7 +74,7 @@ TEST(RopeGradient, AgreesWithCentralDifferences) {
       return y;
     };
     const auto forward = [&](const at::Tensor& t) { return apply(t, RopeDirection::Forward); };
-    expect_close(apply(dy, RopeDirection::Backward), numeric_gradient(forward, x, dy));
+    expect_close(apply(dy, RopeDirection::Backward), numeric::gradient(forward, x, dy));
   }
 }
 
