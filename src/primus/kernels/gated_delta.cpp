@@ -66,9 +66,10 @@ struct DeltaChunks {
   Direction query, key;
   at::Tensor q, k, v, beta;  // [n, L, K], .., [n, L, 1]; q scaled
   scan::Decay decay;
-  at::Tensor k_beta;  // beta k
-  at::Tensor system;  // [n, L, L]: I + its strictly lower part, the corrections of later positions by earlier
-  at::Tensor scores;  // [n, L, L]: decayed q k^T, the diagonal included
+  at::Tensor k_beta;   // beta k
+  at::Tensor system;   // [n, L, L]: below the diagonal, how later positions are corrected by earlier ones; + I
+  at::Tensor inverse;  // of it
+  at::Tensor scores;   // [n, L, L]: decayed q k^T, the diagonal included
   at::Tensor values, old_reads;  // system^-1 of beta v, and of decayed beta k: what the old state takes part in
   at::Tensor reading, writing;   // q decayed from the chunk's start, k decayed to its end
 };
@@ -100,8 +101,9 @@ struct DeltaProblem {
   double scale;
 };
 
-at::Tensor solve(const at::Tensor& system, const at::Tensor& right) {
-  return at::linalg_solve_triangular(system, right, /*upper=*/false, /*left=*/true, /*unitriangular=*/true);
+at::Tensor inverse_of(const at::Tensor& system) {  // reads the strictly lower part only
+  const at::Tensor one = at::eye(system.size(1), system.options()).expand_as(system);
+  return at::linalg_solve_triangular(system, one, /*upper=*/false, /*left=*/true, /*unitriangular=*/true);
 }
 
 DeltaChunks delta_chunks(const DeltaProblem& p, const scan::Span& span, int64_t b, int64_t group, int64_t h) {
@@ -120,8 +122,9 @@ DeltaChunks delta_chunks(const DeltaProblem& p, const scan::Span& span, int64_t 
   const at::Tensor k_t = c.k.transpose(1, 2);
   c.system = at::bmm(c.k_beta, k_t).mul_(c.decay.pair);
   c.scores = at::bmm(c.q, k_t).mul_(c.decay.pair);
-  c.values = solve(c.system, c.v * c.beta);
-  c.old_reads = solve(c.system, c.k_beta * c.decay.from_state);
+  c.inverse = inverse_of(c.system);
+  c.values = at::bmm(c.inverse, c.v * c.beta);
+  c.old_reads = at::bmm(c.inverse, c.k_beta * c.decay.from_state);
   c.reading = c.q * c.decay.from_state;
   c.writing = c.k * c.decay.to_state;
   return c;
@@ -185,12 +188,9 @@ DeltaSpanGrads delta_span_backward(const DeltaChunks& c, const DeltaScanGrads& s
   const at::Tensor d_writing = product_t(s.written, s.d_states);
   const at::Tensor d_old_reads = product_t(s.d_written, s.states).neg_();
   // y = M^-1 x: dx = M^-T dy, dM = -dx y^T.
-  const at::Tensor system_t = c.system.transpose(1, 2);
-  const auto solve_t = [&](const at::Tensor& dy) {
-    return at::linalg_solve_triangular(system_t, dy, /*upper=*/true, /*left=*/true, /*unitriangular=*/true);
-  };
-  const at::Tensor d_v_beta = solve_t(s.d_written);
-  const at::Tensor d_decayed_k_beta = solve_t(d_old_reads);
+  const at::Tensor inverse_t = c.inverse.transpose(1, 2);
+  const at::Tensor d_v_beta = at::bmm(inverse_t, s.d_written);
+  const at::Tensor d_decayed_k_beta = at::bmm(inverse_t, d_old_reads);
   const at::Tensor d_system =
       product_t(d_v_beta, c.values).add_(product_t(d_decayed_k_beta, c.old_reads)).neg_().tril_(-1);
   const at::Tensor d_system_product = d_system * c.decay.pair;

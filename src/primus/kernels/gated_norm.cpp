@@ -51,10 +51,9 @@ std::tuple<at::Tensor, at::Tensor> gated_rms_norm_forward(const at::Tensor& x_an
   return {y, rstd};
 }
 
-std::tuple<at::Tensor, at::Tensor, at::Tensor> gated_rms_norm_backward(const at::Tensor& dy_any,
-                                                                       const at::Tensor& x_any, const at::Tensor& z_any,
-                                                                       const at::Tensor& gain, const at::Tensor& rstd,
-                                                                       const GatedNormOptions& options) {
+GatedNormGrads gated_rms_norm_backward(const at::Tensor& dy_any, const at::Tensor& x_any, const at::Tensor& z_any,
+                                       const at::Tensor& gain, const at::Tensor& rstd,
+                                       const GatedNormOptions& options) {
   const GatedNormShape shape = gated_norm_shape(x_any, z_any, gain, options);
   PRIMUS_CHECK(dy_any.sizes() == x_any.sizes() && rstd.numel() * shape.group == x_any.numel(),
                "gated norm backward: dy is of x's shape, rstd of its groups");

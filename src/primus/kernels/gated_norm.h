@@ -25,20 +25,17 @@ struct GatedNormOptions {
 // Source: transformers 5.24, Qwen3NextRMSNormGated and MambaRMSNormGated.
 std::tuple<at::Tensor, at::Tensor> gated_rms_norm_forward(const at::Tensor& x, const at::Tensor& z,
                                                           const at::Tensor& gain, const GatedNormOptions& options);
+using GatedNormGrads = std::tuple<at::Tensor, at::Tensor, at::Tensor>;
 // Returns dx, dz (type of x) and d_gain [H] f32 (f64). Equal bits for any number of threads.
-std::tuple<at::Tensor, at::Tensor, at::Tensor> gated_rms_norm_backward(const at::Tensor& dy, const at::Tensor& x,
-                                                                       const at::Tensor& z, const at::Tensor& gain,
-                                                                       const at::Tensor& rstd,
-                                                                       const GatedNormOptions& options);
+GatedNormGrads gated_rms_norm_backward(const at::Tensor& dy, const at::Tensor& x, const at::Tensor& z,
+                                       const at::Tensor& gain, const at::Tensor& rstd, const GatedNormOptions& options);
 
 // The plain forms: libtorch operations in f32 (f64 for f64 input), any device.
 namespace reference {
 std::tuple<at::Tensor, at::Tensor> gated_rms_norm_forward(const at::Tensor& x, const at::Tensor& z,
                                                           const at::Tensor& gain, const GatedNormOptions& options);
-std::tuple<at::Tensor, at::Tensor, at::Tensor> gated_rms_norm_backward(const at::Tensor& dy, const at::Tensor& x,
-                                                                       const at::Tensor& z, const at::Tensor& gain,
-                                                                       const at::Tensor& rstd,
-                                                                       const GatedNormOptions& options);
+GatedNormGrads gated_rms_norm_backward(const at::Tensor& dy, const at::Tensor& x, const at::Tensor& z,
+                                       const at::Tensor& gain, const at::Tensor& rstd, const GatedNormOptions& options);
 }  // namespace reference
 
 }  // namespace primus::kernels

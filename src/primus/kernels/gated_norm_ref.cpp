@@ -30,10 +30,9 @@ std::tuple<at::Tensor, at::Tensor> gated_rms_norm_forward(const at::Tensor& x, c
   return {y.reshape(x.sizes()).to(x.scalar_type()), rstd.squeeze(-1)};
 }
 
-std::tuple<at::Tensor, at::Tensor, at::Tensor> gated_rms_norm_backward(const at::Tensor& dy, const at::Tensor& x,
-                                                                       const at::Tensor& z, const at::Tensor& gain,
-                                                                       const at::Tensor& rstd_groups,
-                                                                       const GatedNormOptions& options) {
+GatedNormGrads gated_rms_norm_backward(const at::Tensor& dy, const at::Tensor& x, const at::Tensor& z,
+                                       const at::Tensor& gain, const at::Tensor& rstd_groups,
+                                       const GatedNormOptions& options) {
   const GatedNormParts p = gated_norm_parts(x, z, gain, options);
   const bool gate_first = options.order == GateOrder::GateFirst;
   const at::Tensor rstd = rstd_groups.unsqueeze(-1);

@@ -37,7 +37,7 @@ struct ShortConvSource {
   // Input of position s for a reader at t; null where it reads nothing.
   const X* row(int64_t b, int64_t t, int64_t s) const {
     const int64_t first = start(b, t);
-    if (s >= 0) return s >= first ? pointer<X>(x) + (b * tokens + s) * width : nullptr;
+    if (s >= 0) return s >= first ? pointer<X>(x) + b * x.stride(0) + s * x.stride(1) : nullptr;
     if (first > 0 || !state.defined()) return nullptr;
     return pointer<X>(state) + (b * old_rows + old_rows + s) * width;
   }
@@ -95,6 +95,11 @@ at::Tensor last_inputs(const at::Tensor& x, const at::Tensor& state, const at::T
   return last.transpose(1, 2).contiguous();
 }
 
+// Slices of a wider projection need no copy.
+at::Tensor with_dense_channels(const at::Tensor& x) {
+  return x.stride(2) == 1 || x.size(2) == 1 ? x : x.contiguous();
+}
+
 at::Tensor tap_rows(const at::Tensor& w) {
   return w.to(at::kFloat).t().contiguous();
 }
@@ -105,8 +110,9 @@ ShortConvResult short_conv_forward(const at::Tensor& x_any, const at::Tensor& w,
                                    const at::Tensor& initial_state, const ShortConvOptions& options) {
   check_short_conv(x_any, w, bias_any, initial_state, options);
   if (!is_fast(x_any)) return reference::short_conv_forward(x_any, w, bias_any, initial_state, options);
-  const at::Tensor x = x_any.contiguous(), w_kc = tap_rows(w), bias = as_float_row(bias_any);
-  ShortConvResult result{at::empty_like(x), last_inputs(x, initial_state, options.document_start, w.size(1) - 1)};
+  const at::Tensor x = with_dense_channels(x_any), w_kc = tap_rows(w), bias = as_float_row(bias_any);
+  ShortConvResult result{at::empty(x.sizes(), x.options()),
+                         last_inputs(x, initial_state, options.document_start, w.size(1) - 1)};
   with_element(x.scalar_type(), [&](auto element) {
     using X = decltype(element);
     const ShortConvSource<X> source(x, initial_state, options.document_start, w.size(1));
@@ -126,14 +132,14 @@ ShortConvGrads short_conv_backward(const at::Tensor& dy_any, const at::Tensor& x
   check_short_conv(x_any, w, bias_any, initial_state, options);
   PRIMUS_CHECK(dy_any.sizes() == x_any.sizes(), "short convolution backward: dy is of x's shape");
   if (!is_fast(x_any)) return reference::short_conv_backward(dy_any, x_any, w, bias_any, initial_state, options);
-  const at::Tensor x = x_any.contiguous(), dy = dy_any.to(x.scalar_type()).contiguous();
+  const at::Tensor x = with_dense_channels(x_any), dy = dy_any.to(x.scalar_type()).contiguous();
   const at::Tensor w_kc = tap_rows(w), bias = as_float_row(bias_any);
   const int64_t taps = w.size(1), width = x.size(2), sums_width = (taps + 1) * width;
   const RowBlocks blocks(x.size(0) * x.size(1));
   const at::Tensor dz = at::empty(x.sizes(), x.options().dtype(at::kFloat));
   const at::Tensor sums = at::zeros({blocks.count(), sums_width}, dz.options());
   ShortConvGrads grads;
-  grads.dx = at::empty_like(x);
+  grads.dx = at::empty(x.sizes(), x.options());
   with_element(x.scalar_type(), [&](auto element) {
     using X = decltype(element);
     const ShortConvSource<X> source(x, initial_state, options.document_start, taps);

@@ -168,6 +168,30 @@ TEST(GatedDelta, GivesTheSameBitsWithAnyNumberOfThreads) {
   }
 }
 
+TEST(GatedDelta, TakesSlicesOfOneProjection) {
+  const at::Tensor qkv = quiet({2, 9, 4, 21}, 75, at::kBFloat16);
+  GatedDeltaInputs in = delta_inputs({.tokens = 9, .type = at::kBFloat16}, 76);
+  in.q = qkv.narrow(3, 0, 7);
+  in.k = qkv.narrow(3, 7, 7) * 0.3;
+  in.v = qkv.narrow(3, 14, 5);
+  GatedDeltaInputs dense = in;
+  dense.q = in.q.contiguous();
+  dense.v = in.v.contiguous();
+  const GatedDeltaResult a = gated_delta_forward(in, {}), b = gated_delta_forward(dense, {});
+  EXPECT_TRUE(at::equal(a.out, b.out));
+  EXPECT_TRUE(a.out.is_contiguous());
+  const GatedDeltaGrads da = gated_delta_backward(in.v, {}, in, a.chunk_states, {});
+  const GatedDeltaGrads db = gated_delta_backward(dense.v, {}, dense, b.chunk_states, {});
+  for (size_t i = 0; i < list(da).size(); ++i) EXPECT_TRUE(at::equal(list(da)[i], list(db)[i])) << i;
+}
+
+TEST(GatedDelta, AStrongDecayLeavesTheDigitsOfTheWeakOnes) {
+  GatedDeltaInputs in = delta_inputs({.tokens = 64, .state = false}, 77);
+  in.g.narrow(1, 0, 20).fill_(-50);  // sums of -1000: their f32 neighbours are 6e-5 apart
+  const GatedDeltaResult result = gated_delta_forward(in, {}), plain = reference::gated_delta_forward(in, {});
+  EXPECT_LT(spread(result.out, plain.out), 3e-6);
+}
+
 TEST(GatedDelta, RefusesShapesThatDoNotFit) {
   const GatedDeltaInputs in = delta_inputs({.tokens = 4}, 80);
   GatedDeltaInputs odd = in;

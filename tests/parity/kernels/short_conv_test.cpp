@@ -84,6 +84,17 @@ TEST(ShortConv, EqualsTorchsConvolution) {
   EXPECT_LT(spread(short_conv_forward(in.x, in.w, in.bias, {}, {}).y, expected), 2e-6);
 }
 
+TEST(ShortConv, TakesStridedInputs) {
+  const ConvInputs in = conv_inputs({.tokens = 9, .width = 18, .state = false});
+  const at::Tensor w = in.w.narrow(0, 0, 6), dense = in.x.narrow(2, 7, 6).contiguous();
+  for (const at::Tensor& x : {in.x.narrow(2, 7, 6), dense.transpose(0, 2).contiguous().transpose(0, 2)}) {
+    EXPECT_TRUE(at::equal(short_conv_forward(x, w, {}, {}, {}).y, short_conv_forward(dense, w, {}, {}, {}).y));
+    const ShortConvGrads a = short_conv_backward(in.dy.narrow(2, 1, 6), x, w, {}, {}, {});
+    const ShortConvGrads b = short_conv_backward(in.dy.narrow(2, 1, 6), dense, w, {}, {}, {});
+    EXPECT_TRUE(at::equal(a.dx, b.dx) && at::equal(a.dw, b.dw));
+  }
+}
+
 TEST(ShortConv, PackedDocumentsEqualSeparateOnesInEveryBit) {
   const int64_t tokens = cases::total(cases::kDocuments);
   const ConvInputs in = conv_inputs({.tokens = tokens, .width = 19, .state = false});
