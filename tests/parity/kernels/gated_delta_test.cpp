@@ -8,6 +8,7 @@ namespace primus::kernels {
 
 namespace {
 
+using cases::output_tolerance;
 using cases::quiet;
 using cases::spread;
 
@@ -40,10 +41,6 @@ std::vector<at::Tensor> list(const GatedDeltaGrads& g) {
   return {g.dq, g.dk, g.dv, g.dg, g.d_beta};
 }
 
-double output_tolerance(at::ScalarType type) {
-  return type == at::kDouble ? 1e-12 : type == at::kFloat ? 3e-6 : 0.0041;
-}
-
 TEST(GatedDelta, ChunksEqualTheRecurrenceForEveryLength) {
   for (const int64_t tokens : cases::kLengths) {
     for (const auto type : {at::kFloat, at::kBFloat16, at::kDouble}) {
@@ -68,8 +65,9 @@ TEST(GatedDelta, ChunksEqualTheRecurrenceForEveryLength) {
           EXPECT_LT(spread(list(grads)[i], list(expected)[i]), 3 * output_tolerance(type)) << "gradient " << i;
         }
         ASSERT_EQ(grads.d_initial_state.defined(), c.state);
-        if (c.state)
+        if (c.state) {
           EXPECT_LT(spread(grads.d_initial_state, expected.d_initial_state), 3 * output_tolerance(at::kFloat));
+        }
       }
     }
   }

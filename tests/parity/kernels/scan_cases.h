@@ -41,6 +41,11 @@ void for_each_document(const std::vector<int64_t>& lengths, const F& f) {
   }
 }
 
+// bf16: one rounding of the result (2^-9), and of what the gradients are summed from.
+inline double output_tolerance(at::ScalarType type) {
+  return type == at::kDouble ? 1e-12 : type == at::kFloat ? 3e-6 : 0.0041;
+}
+
 // Largest difference over the largest entry: for sums whose terms cancel.
 inline double spread(const at::Tensor& a, const at::Tensor& b) {
   EXPECT_EQ(a.sizes(), b.sizes());

@@ -46,7 +46,7 @@ std::vector<ConvCase> conv_cases() {
   return all;
 }
 
-at::Tensor wide(const at::Tensor& t) {
+at::Tensor as_double(const at::Tensor& t) {
   return t.defined() ? t.to(at::kDouble) : t;
 }
 
@@ -62,17 +62,20 @@ TEST(ShortConv, EqualsTheDoubleReference) {
       if (packed) options.document_start = cases::document_starts({1, 2, 60, 1, 64, 2}, 2);
       const double tolerance = c.type == at::kFloat ? 2e-6 : 0.0041;
       const ShortConvResult result = short_conv_forward(in.x, in.w, in.bias, in.state, options);
-      const auto plain = reference::short_conv_forward(wide(in.x), wide(in.w), wide(in.bias), wide(in.state), options);
+      const auto plain = reference::short_conv_forward(as_double(in.x), as_double(in.w), as_double(in.bias),
+                                                       as_double(in.state), options);
       EXPECT_EQ(result.y.scalar_type(), c.type);
       EXPECT_LT(spread(result.y, plain.y), tolerance);
       EXPECT_TRUE(at::equal(result.final_state.to(at::kDouble), plain.final_state));
       const ShortConvGrads grads = short_conv_backward(in.dy, in.x, in.w, in.bias, in.state, options);
-      const ShortConvGrads expected =
-          reference::short_conv_backward(wide(in.dy), wide(in.x), wide(in.w), wide(in.bias), wide(in.state), options);
+      const ShortConvGrads expected = reference::short_conv_backward(as_double(in.dy), as_double(in.x), as_double(in.w),
+                                                                     as_double(in.bias), as_double(in.state), options);
       EXPECT_LT(spread(grads.dx, expected.dx), tolerance);
       EXPECT_LT(spread(grads.dw, expected.dw), 5e-6);
       ASSERT_EQ(grads.d_bias.defined(), c.bias);
-      if (c.bias) EXPECT_LT(spread(grads.d_bias, expected.d_bias), 5e-6);
+      if (c.bias) {
+        EXPECT_LT(spread(grads.d_bias, expected.d_bias), 5e-6);
+      }
     }
   }
 }

@@ -8,6 +8,7 @@ namespace primus::kernels {
 
 namespace {
 
+using cases::output_tolerance;
 using cases::quiet;
 using cases::spread;
 
@@ -41,10 +42,6 @@ std::vector<at::Tensor> in_time(const SsdGrads& g) {
   return {g.dx, g.db, g.dc, g.d_dt};
 }
 
-double output_tolerance(at::ScalarType type) {
-  return type == at::kDouble ? 1e-12 : type == at::kFloat ? 3e-6 : 0.0041;
-}
-
 TEST(Ssd, ChunksEqualTheRecurrenceForEveryLength) {
   for (const int64_t tokens : cases::kLengths) {
     for (const auto type : {at::kFloat, at::kBFloat16, at::kDouble}) {
@@ -68,9 +65,13 @@ TEST(Ssd, ChunksEqualTheRecurrenceForEveryLength) {
       const double narrow = type == at::kDouble ? 1e-11 : 1e-5;
       EXPECT_LT(spread(grads.da, expected.da), narrow);
       ASSERT_EQ(grads.dd.defined(), c.skip);
-      if (c.skip) EXPECT_LT(spread(grads.dd, expected.dd), narrow);
+      if (c.skip) {
+        EXPECT_LT(spread(grads.dd, expected.dd), narrow);
+      }
       ASSERT_EQ(grads.d_initial_state.defined(), c.state);
-      if (c.state) EXPECT_LT(spread(grads.d_initial_state, expected.d_initial_state), narrow);
+      if (c.state) {
+        EXPECT_LT(spread(grads.d_initial_state, expected.d_initial_state), narrow);
+      }
     }
   }
 }
