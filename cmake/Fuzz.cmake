@@ -1,6 +1,5 @@
 # tests/fuzz/<name>.cpp: the program fuzz_<name>. PRIMUS_LIBFUZZER (clang) lets libFuzzer drive it; otherwise driver.cpp does, and
 # ctest runs the corpus and a fixed number of mutated inputs.
-option(PRIMUS_LIBFUZZER "link the fuzz targets to libFuzzer (clang, with PRIMUS_SANITIZE)" OFF)
 add_custom_target(tests_fuzz)
 foreach(pair yaml:config placeholder:config merge:config hf_config:hub)
   string(REPLACE ":" ";" pair ${pair})

@@ -16,6 +16,11 @@ if(PRIMUS_SANITIZE)
     add_compile_options(-fno-sanitize-recover=undefined)  # a finding is printed and ends the test
   endif()
 endif()
+option(PRIMUS_LIBFUZZER "fuzz targets driven by libFuzzer (clang, with PRIMUS_SANITIZE)" OFF)
+if(PRIMUS_LIBFUZZER)
+  add_compile_options(-fsanitize=fuzzer-no-link)  # the libraries count what an input reaches; without it inputs are blind
+  add_link_options(-fsanitize=fuzzer-no-link)
+endif()
 if(PRIMUS_COVERAGE)
   add_compile_options(--coverage -fprofile-update=atomic -g1)
   add_link_options(--coverage)

@@ -42,6 +42,15 @@ Look look_of(Severity severity) {
   return {"error", ""};
 }
 
+// A file of strangers may hold a word of megabytes; nobody reads it.
+std::string shortened(const std::string& part) {
+  constexpr size_t kMost = 8000, kShown = 400;
+  if (part.size() <= kMost) return part;
+  size_t end = kShown;
+  while (end > 0 && (static_cast<unsigned char>(part[end]) & 0xC0) == 0x80) --end;  // not inside a code point
+  return part.substr(0, end) + fmt::format("... ({} more bytes)", part.size() - end);
+}
+
 }  // namespace
 
 std::string render(const Diagnostic& d, bool colour) {
@@ -49,11 +58,11 @@ std::string render(const Diagnostic& d, bool colour) {
   std::string text = d.place.to_string();
   if (!text.empty()) text += ": ";
   text += colour ? fmt::format("{}{}\033[0m: ", look.colour, look.word) : fmt::format("{}: ", look.word);
-  text += d.message;
-  if (!d.key.empty() && d.message.find(d.key) == std::string::npos) text += fmt::format(" [{}]", d.key);
-  if (!d.found.empty()) text += "\n    found:    " + d.found;
-  if (!d.expected.empty()) text += "\n    expected: " + d.expected;
-  if (!d.suggestion.empty()) text += "\n    hint:     " + d.suggestion;
+  text += shortened(d.message);
+  if (!d.key.empty() && d.message.find(d.key) == std::string::npos) text += fmt::format(" [{}]", shortened(d.key));
+  if (!d.found.empty()) text += "\n    found:    " + shortened(d.found);
+  if (!d.expected.empty()) text += "\n    expected: " + shortened(d.expected);
+  if (!d.suggestion.empty()) text += "\n    hint:     " + shortened(d.suggestion);
   return text;
 }
 

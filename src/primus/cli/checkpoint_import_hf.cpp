@@ -6,7 +6,7 @@
 #include <ostream>
 
 #include "primus/base/error.h"
-#include "primus/base/json.h"
+#include "primus/base/json_file.h"
 #include "primus/base/progress.h"
 #include "primus/base/strings.h"
 #include "primus/cli/checkpoint_actions.h"
@@ -59,9 +59,8 @@ hub::ImportOrigin read_origin(const fs::path& folder, spec::Model& model) {
   hub::HfModel read = value_or_throw(hub::read_hf_config(folder));
   model = std::move(read.model);
   const fs::path file = folder / "config.json";
-  const std::string text = value_or_throw(read_text_file(file));
   return {.family = read.family,
-          .config = value_or_throw(parse_json(text, file.string())),
+          .config = value_or_throw(read_json_file(file)),
           .folder = fs::absolute(folder).lexically_normal()};
 }
 

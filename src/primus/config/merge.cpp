@@ -1,5 +1,7 @@
 #include "primus/config/merge.h"
 
+#include <algorithm>
+
 namespace primus::config {
 
 void deep_merge(Map& base, Map over) {
@@ -38,6 +40,21 @@ void set_layer(Value& value, Layer layer) {
   } else if (value.is_map()) {
     for (MapEntry& entry : value.as_map()) set_layer(entry.value, layer);
   }
+}
+
+Map merge_keys(std::vector<Value> sources, Map own) {
+  if (sources.empty()) return own;
+  std::reverse(sources.begin(), sources.end());
+  Map merged;
+  const auto put = [&merged](MapEntry& entry) {
+    if (Value* older = merged.find(entry.key)) entry.value.hide(std::move(*older));
+    merged.set(entry.key, std::move(entry.value));
+  };
+  for (Value& source : sources) {
+    for (MapEntry& entry : source.as_map()) put(entry);
+  }
+  for (MapEntry& entry : own) put(entry);
+  return merged;
 }
 
 }  // namespace primus::config

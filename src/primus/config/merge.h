@@ -17,4 +17,8 @@ void null_from_text_in_overrides(Map& overrides, const Map& base);
 // Sets the layer of a value and of everything below it.
 void set_layer(Value& value, Layer layer);
 
+// YAML's '<<': earlier sources win over later ones, the map's own keys over all; as in PyYAML the merged keys come
+// first. Every source is a map.
+Map merge_keys(std::vector<Value> sources, Map own);
+
 }  // namespace primus::config

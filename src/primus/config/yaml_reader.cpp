@@ -6,6 +6,7 @@
 #include <yaml.h>
 
 #include "primus/base/strings.h"
+#include "primus/config/merge.h"
 #include "primus/config/yaml_scalar.h"
 #include "primus/config/yaml_syntax_error.h"
 
@@ -45,8 +46,12 @@ std::string text_of(const yaml_char_t* text) {
   return text ? reinterpret_cast<const char*>(text) : "";
 }
 
+constexpr size_t kMostFindings = 20;    // of one file; behind them reading stops
+constexpr size_t kMostMergedMaps = 64;  // of one map
+// Values hidden by a merge count too: each copy carries them along.
 size_t count_nodes(const Value& value) {
   size_t count = 1;
+  for (const Value& older : value.hidden()) count += count_nodes(older);
   if (value.is_list()) {
     for (const Value& item : value.as_list()) count += count_nodes(item);
   } else if (value.is_map()) {
@@ -58,7 +63,12 @@ size_t count_nodes(const Value& value) {
 class TreeReader {
  public:
   TreeReader(std::string_view text, std::shared_ptr<const std::string> file, Layer layer, Diagnostics& diagnostics)
-      : text_(text), file_(std::move(file)), layer_(layer), diagnostics_(diagnostics), stream_(text) {}
+      : text_(text),
+        file_(std::move(file)),
+        layer_(layer),
+        diagnostics_(diagnostics),
+        num_findings_before_(diagnostics.size()),
+        stream_(text) {}
 
   std::optional<Value> read_document();
 
@@ -93,7 +103,6 @@ class TreeReader {
   Value read_alias();
   Key read_key(int depth);
   void add_merge_sources(Value source, std::vector<Value>& sources);
-  Value merge_into_map(std::vector<Value> sources, Map own, Origin origin);
   void check_collection_tag(const yaml_char_t* tag, const char* standard);
   void count_new_nodes(size_t count);
 
@@ -101,6 +110,7 @@ class TreeReader {
   std::shared_ptr<const std::string> file_;
   Layer layer_;
   Diagnostics& diagnostics_;
+  size_t num_findings_before_;
   EventStream stream_;
   std::map<std::string, Anchor> anchors_;
   size_t num_nodes_ = 0;
@@ -108,6 +118,9 @@ class TreeReader {
 
 void TreeReader::advance() {
   if (!stream_.next()) fail_syntax();
+  if (diagnostics_.size() >= num_findings_before_ + kMostFindings)
+    fail(stream_.event().start_mark,
+         fmt::format("{} findings up to here; the rest of the file is not read", kMostFindings));
 }
 
 Origin TreeReader::origin_here() const {
@@ -333,6 +346,8 @@ Value TreeReader::read_map(int depth) {
       }
       merge_mark = key.mark;
       add_merge_sources(read_node(depth + 1), sources);
+      if (sources.size() > kMostMergedMaps)
+        fail(key.mark, fmt::format("more than {} maps merged into one", kMostMergedMaps));
       continue;
     }
     Value value = read_node(depth + 1);
@@ -349,7 +364,7 @@ Value TreeReader::read_map(int depth) {
     }
     own.set(std::move(key.name), std::move(value));
   }
-  return merge_into_map(std::move(sources), std::move(own), std::move(origin));
+  return Value(merge_keys(std::move(sources), std::move(own)), std::move(origin));
 }
 
 void TreeReader::add_merge_sources(Value source, std::vector<Value>& sources) {
@@ -364,22 +379,6 @@ void TreeReader::add_merge_sources(Value source, std::vector<Value>& sources) {
     if (!item.is_map()) return refuse(item);
     sources.push_back(std::move(item));
   }
-}
-
-// Earlier sources win over later ones, the map's own keys over all; as in PyYAML the merged keys come first.
-Value TreeReader::merge_into_map(std::vector<Value> sources, Map own, Origin origin) {
-  if (sources.empty()) return Value(std::move(own), std::move(origin));
-  std::reverse(sources.begin(), sources.end());
-  Map merged;
-  const auto put = [&merged](MapEntry& entry) {
-    if (Value* older = merged.find(entry.key)) entry.value.hide(std::move(*older));
-    merged.set(entry.key, std::move(entry.value));
-  };
-  for (Value& source : sources) {
-    for (MapEntry& entry : source.as_map()) put(entry);
-  }
-  for (MapEntry& entry : own) put(entry);
-  return Value(std::move(merged), std::move(origin));
 }
 
 }  // namespace

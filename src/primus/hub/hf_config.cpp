@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "primus/base/json_file.h"
 #include "primus/base/strings.h"
 #include "primus/hub/hf_config_reader.h"
 #include "primus/spec/architecture.h"
@@ -92,9 +93,7 @@ Result<HfModel> read_hf_config(const Json& config, const std::string& file) {
 Result<HfModel> read_hf_config(const fs::path& path) {
   std::error_code ignored;
   const fs::path file = fs::is_directory(path, ignored) ? path / "config.json" : path;
-  auto text = read_text_file(file);
-  if (!text.ok()) return text.diagnostics();
-  auto config = parse_json(*text, file.string());
+  auto config = read_json_file(file);
   if (!config.ok()) return config.diagnostics();
   return read_hf_config(*config, file.string());
 }

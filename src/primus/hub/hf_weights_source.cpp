@@ -6,7 +6,7 @@
 #include <set>
 
 #include "primus/base/check.h"
-#include "primus/base/json.h"
+#include "primus/base/json_file.h"
 #include "primus/base/strings.h"
 #include "primus/hub/hf_weights_naming.h"
 
@@ -28,9 +28,7 @@ Result<Quantisation> read_quantisation(const fs::path& folder) {
   Quantisation found;
   std::error_code code;
   if (!fs::exists(file, code)) return found;
-  auto text = read_text_file(file);
-  if (!text.ok()) return text.diagnostics();
-  auto config = parse_json(*text, file.string());
+  auto config = read_json_file(file);
   if (!config.ok()) return config.diagnostics();
   const auto block = config->is_object() ? config->find("quantization_config") : config->end();
   if (!config->is_object() || block == config->end() || !block->is_object()) return found;

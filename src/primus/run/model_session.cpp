@@ -5,7 +5,7 @@
 #include <ostream>
 
 #include "primus/base/error.h"
-#include "primus/base/json.h"
+#include "primus/base/json_file.h"
 #include "primus/base/strings.h"
 #include "primus/cli/resolve_run.h"
 #include "primus/cli/train_hf.h"
@@ -138,8 +138,7 @@ std::vector<int64_t> find_end_tokens(const tokenizer::Tokenizer& tokenizer, cons
   std::error_code code;
   fs::path file = fs::path(hf) / "generation_config.json";
   if (!fs::exists(file, code)) file = fs::path(hf) / "config.json";
-  if (!hf.empty())
-    ids = hub::token_ids_of(value_or_throw(parse_json(value_or_throw(read_text_file(file)), file.string()))).eos;
+  if (!hf.empty()) ids = hub::token_ids_of(value_or_throw(read_json_file(file))).eos;
   if (tokenizer.special().eos) ids.push_back(*tokenizer.special().eos);
   if (tokenizer.special().eod) ids.push_back(*tokenizer.special().eod);
   return ids;
@@ -172,7 +171,8 @@ at::Tensor read_token_rows(const std::string& file, const spec::Model& model) {
     error.expected = R"({"input_ids": [[1, 2, 3], [4, 5, 6]]}: rows of one length, at least 2)";
     return InputError(error);
   };
-  const Json json = value_or_throw(parse_json(value_or_throw(read_text_file(file)), file));
+  constexpr size_t kMostTokensBytes = 8 << 20;
+  const Json json = value_or_throw(read_json_file(file, kMostTokensBytes));
   if (!json.is_object() || !json.contains("input_ids") || !json["input_ids"].is_array() || json["input_ids"].empty())
     throw refuse("no token ids", "");
   std::vector<int64_t> ids;

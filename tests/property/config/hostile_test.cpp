@@ -76,6 +76,27 @@ TEST(Hostile, AliasesNeitherCircleNorGrow) {
   EXPECT_THAT(refusal(merges), HasSubstr("aliases"));
 }
 
+// What a merge hides is kept, so that it grows like any copy.
+TEST(Hostile, MergedMapsDoNotGrow) {
+  std::string levels = "x0: &x0 {a: 1}\n";
+  for (int i = 1; i <= 30; ++i) {
+    const std::string older = ", *x" + std::to_string(i - 1);
+    levels += "x" + std::to_string(i) + ": &x" + std::to_string(i) + " {<<: [" + repeated(older, 30).substr(2) +
+              "], k" + std::to_string(i) + ": 1}\n";
+  }
+  EXPECT_THAT(refusal(levels), HasSubstr("aliases"));
+  EXPECT_THAT(refusal("a: &a {b: 1}\nc: {<<: [*a" + repeated(", *a", 20'000) + "]}\n"),
+              HasSubstr("more than 64 maps merged"));
+}
+
+TEST(Hostile, AFileFullOfMistakesEndsAfterTwentyFindings) {
+  Diagnostics findings;
+  (void)read_yaml("a: &a {b: 1}\nc: {" + repeated("<<: *a, ", 50'000) + "}\n",
+                  std::make_shared<const std::string>("hostile.yaml"), Layer::Experiment, findings);
+  EXPECT_EQ(findings.size(), 21U);
+  EXPECT_THAT(render(findings), HasSubstr("20 findings up to here"));
+}
+
 TEST(Hostile, BadBytesAreNamed) {
   EXPECT_NE(refusal(std::string("a: 1\0b: 2\n", 10)), "");
   EXPECT_NE(refusal(std::string("\0", 1)), "");

@@ -62,5 +62,14 @@ TEST(Diagnostic, ShowsPlaceFoundAndExpected) {
   EXPECT_NE(text.find("an even number"), std::string::npos);
 }
 
+TEST(Diagnostic, OfAWordOfMegabytesShowsTheBeginning) {
+  Diagnostic finding = error_at({"a.json"}, "there is no '" + std::string(5'000'000, 'x') + "'");
+  finding.found = std::string(399, 'y') + "\xC3\xA4" + std::string(9'000, 'y');
+  const std::string text = render(finding);
+  EXPECT_LT(text.size(), 1000U);
+  EXPECT_NE(text.find("... (4999614 more bytes)"), std::string::npos) << text;
+  EXPECT_NE(text.find(std::string(399, 'y') + "... ("), std::string::npos) << "a code point is never cut";
+}
+
 }  // namespace
 }  // namespace primus
