@@ -19,6 +19,22 @@ spec::WsdDecay wsd_decay_style(const std::string& word) {
   return spec::WsdDecay::Exponential;
 }
 
+const char* lr_decay_word(spec::LrDecay decay) {
+  switch (decay) {
+    case spec::LrDecay::Constant:
+      return "constant";
+    case spec::LrDecay::Linear:
+      return "linear";
+    case spec::LrDecay::Cosine:
+      return "cosine";
+    case spec::LrDecay::InverseSquareRoot:
+      return "inverse-square-root";
+    case spec::LrDecay::WarmupStableDecay:
+      return "WSD";
+  }
+  return "linear";
+}
+
 spec::DataBlend data_blend(Translation& t, const char* key, const std::vector<std::string>& words) {
   spec::DataBlend blend;
   blend.weighted = words.size() % 2 == 0 && !words.empty() && parse_double(words.front()).has_value();

@@ -18,15 +18,15 @@ namespace primus::dialect {
 namespace {
 
 struct Target {
-  std::string_view framework, module_config;
+  std::string_view framework, module_config, finetune_config;
   void (*training)(const spec::RunSpec&, KeyWriter&);
 };
 
 constexpr Target kTargets[] = {
-    {"megatron", "pre_trainer.yaml", write_megatron_training},
-    {"torchtitan", "pre_trainer.yaml", write_titan_training},
-    {"maxtext", "pre_trainer.yaml", write_maxtext_training},
-    {"megatron_bridge", "pretrain_trainer.yaml", write_bridge_training},
+    {"megatron", "pre_trainer.yaml", "sft_trainer.yaml", write_megatron_training},
+    {"torchtitan", "pre_trainer.yaml", {}, write_titan_training},
+    {"maxtext", "pre_trainer.yaml", {}, write_maxtext_training},
+    {"megatron_bridge", "pretrain_trainer.yaml", "sft_trainer.yaml", write_bridge_training},
 };
 
 const Target* find_target(std::string_view framework) {
@@ -162,12 +162,19 @@ Diagnostics architecture_lost(const spec::RunSpec& before, const spec::RunSpec& 
   return {finding};
 }
 
+// What is wrong with the model as a whole lies where the module begins.
+Diagnostics placed(Diagnostics errors, const config::Module& module) {
+  for (Diagnostic& error : errors)
+    if (error.place.file.empty()) error.place = module.place;
+  return errors;
+}
+
 ToSpecOptions describing(int64_t world_size) {
   return {.world_size = world_size, .for_training = false};
 }
 
 config::Experiment experiment_of(const config::Experiment& source, const config::Module& module, const Target& target,
-                                 config::Map params) {
+                                 config::Map params, bool finetunes) {
   config::Experiment result;
   result.file = source.file;
   result.meta = source.meta;
@@ -177,7 +184,7 @@ config::Experiment experiment_of(const config::Experiment& source, const config:
   config::Module translated;
   translated.name = module.name;
   translated.framework = target.framework;
-  translated.config = target.module_config;
+  translated.config = finetunes ? target.finetune_config : target.module_config;
   translated.model = module.model;
   translated.place = module.place;
   translated.params = config::Value(std::move(params));
@@ -215,28 +222,31 @@ Result<Translated> translate_experiment(const config::Experiment& experiment, st
   Result<spec::RunSpec> run = to_spec(experiment, module_name, describing(world));
   if (!run.ok()) return run.diagnostics();
   const config::Module& module = module_name.empty() ? experiment.main_module() : *experiment.find_module(module_name);
-  if (run->finetune) {
-    Diagnostic finding = error_at(module.place, "post-training is described differently by every dialect");
-    finding.suggestion = "export it to its own: --to " + module.framework;
-    return finding;
-  }
+  if (run->finetune)
+    if (Diagnostics errors = finetuning_lost(module, *run, framework); !errors.empty()) return errors;
   Translated result;
   config::Map params;
   KeyWriter keys(params, result.notes);
-  if (Diagnostics errors = write_model(*run, framework, keys); !errors.empty()) return errors;
+  if (Diagnostics errors = write_model(*run, framework, keys); !errors.empty())
+    return placed(std::move(errors), module);
   // Before the training half, which may not fit a model that lost a part.
-  const auto model_only = to_spec(experiment_of(experiment, module, *target, params), {}, describing(0));
+  const auto model_only =
+      to_spec(experiment_of(experiment, module, *target, params, run->finetune.has_value()), {}, describing(0));
   if (model_only.ok())
-    if (Diagnostics errors = architecture_lost(*run, *model_only, framework); !errors.empty()) return errors;
+    if (Diagnostics errors = architecture_lost(*run, *model_only, framework); !errors.empty())
+      return placed(std::move(errors), module);
   target->training(*run, keys);
-  result.experiment = experiment_of(experiment, module, *target, std::move(params));
+  result.experiment = experiment_of(experiment, module, *target, std::move(params), run->finetune.has_value());
   Result<spec::RunSpec> again = to_spec(result.experiment, {}, describing(world));
   if (!again.ok()) return again.diagnostics();
-  if (Diagnostics errors = architecture_lost(*run, *again, framework); !errors.empty()) return errors;
+  if (Diagnostics errors = architecture_lost(*run, *again, framework); !errors.empty())
+    return placed(std::move(errors), module);
   compare_first_weights(*run, *again, result.not_carried);
   compare_rates(*run, *again, result.not_carried);
   for (const spec::FieldDifference& difference : spec::compare(*run, *again)) {
     if (is_told_elsewhere(difference.field)) continue;
+    // One of the two dialects keeps the name of the records there too.
+    if (run->finetune && (difference.field == "data.train.files" || difference.field == "data.valid.files")) continue;
     result.not_carried.push_back(
         {difference.field, shortened(difference.before), reason_for(difference.field, shortened(difference.after))});
   }

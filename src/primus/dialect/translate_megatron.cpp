@@ -1,25 +1,10 @@
 // The training half in megatron's keys.
+#include "primus/dialect/megatron_words.h"
 #include "primus/dialect/translate_writers.h"
 
 namespace primus::dialect {
 
 namespace {
-
-const char* word_of(spec::LrDecay decay) {
-  switch (decay) {
-    case spec::LrDecay::Constant:
-      return "constant";
-    case spec::LrDecay::Linear:
-      return "linear";
-    case spec::LrDecay::Cosine:
-      return "cosine";
-    case spec::LrDecay::InverseSquareRoot:
-      return "inverse-square-root";
-    case spec::LrDecay::WarmupStableDecay:
-      return "WSD";
-  }
-  return "linear";
-}
 
 const char* word_of(spec::WsdDecay decay) {
   switch (decay) {
@@ -39,7 +24,7 @@ void write_schedules(const spec::RunSpec& run, KeyWriter& keys) {
   const spec::LrSchedule& lr = run.lr;
   keys.set("lr", lr.max_lr);
   keys.set("min_lr", lr.min_lr);
-  keys.set("lr_decay_style", word_of(lr.decay));
+  keys.set("lr_decay_style", lr_decay_word(lr.decay));
   keys.set("lr_warmup_iters", steps_of(run, lr.warmup_samples));
   keys.set("lr_warmup_init", lr.warmup_init_lr);
   keys.set("lr_decay_iters", steps_of(run, lr.decay_samples));
@@ -112,22 +97,13 @@ void write_megatron_layout(const spec::RunSpec& run, KeyWriter& keys) {
   keys.set("recompute_layer_ids", config::Value(std::move(ids)));
 }
 
-config::Value paths_of(const spec::DataBlend& blend) {
-  config::List words;
-  for (const spec::DataFile& file : blend.files) {
-    if (blend.weighted) words.emplace_back(file.weight);
-    words.emplace_back(file.prefix);
-  }
-  return config::Value(std::move(words));
-}
-
 void write_megatron_data(const spec::RunSpec& run, KeyWriter& keys) {
   const spec::Data& data = run.data;
   const bool made_up = data.mock || (data.texts && data.texts->random_integers);
   keys.set("seq_length", data.sequence_length);
   keys.set("seed", run.seed);
   keys.set("mock_data", made_up);
-  if (!made_up) {
+  if (!made_up && !run.finetune) {
     const std::pair<const char*, const spec::DataBlend*> parts[] = {{"data_path", &data.blend},
                                                                     {"train_data_path", &data.train},
                                                                     {"valid_data_path", &data.valid},
@@ -152,6 +128,15 @@ void write_megatron_data(const spec::RunSpec& run, KeyWriter& keys) {
 
 }  // namespace
 
+config::Value paths_of(const spec::DataBlend& blend) {
+  config::List words;
+  for (const spec::DataFile& file : blend.files) {
+    if (blend.weighted) words.emplace_back(file.weight);
+    words.emplace_back(file.prefix);
+  }
+  return config::Value(std::move(words));
+}
+
 void write_megatron_training(const spec::RunSpec& run, KeyWriter& keys) {
   keys.set("micro_batch_size", run.batch.micro_batch_size);
   keys.set("global_batch_size", run.batch.global_batch_size);
@@ -170,6 +155,7 @@ void write_megatron_training(const spec::RunSpec& run, KeyWriter& keys) {
   keys.set("async_save", c.asynchronous);
   keys.set("auto_continue_train", c.resume_by_default);
   keys.set("keep_last", c.keep_last);
+  if (run.finetune) write_megatron_finetune(run, keys);
   keys.set("finetune", c.load_weights_only);
   if (!c.load_folder.empty()) keys.set("load", c.load_folder);
   keys.set("exit_on_missing_checkpoint", c.missing_load_is_error);

@@ -44,7 +44,10 @@ std::optional<spec::Model> model_of_recipe(const BridgeRecipe& recipe) {
   config::Map params;
   params.set("recipe", config::Value(std::string(recipe.module)));
   params.set("flavor", config::Value(std::string(recipe.flavor)));
-  params.set("mock", config::Value(true));
+  if (recipe.builder->finetunes)
+    params.set("pretrained_checkpoint", config::Value("weights"));
+  else
+    params.set("mock", config::Value(true));
   return model_of("megatron_bridge", std::move(params));
 }
 
@@ -114,7 +117,7 @@ bool write_bridge_model(const spec::RunSpec& run, KeyWriter& keys) {
   spec::Model wanted = run.model;
   if (run.data.mock) wanted.vocab_size = 0;  // of made-up data: the recipe has its own
   for (const BridgeRecipe& recipe : bridge_recipes()) {
-    if (recipe.builder->finetunes) continue;
+    if (recipe.builder->finetunes != run.finetune.has_value()) continue;
     const auto model = model_of_recipe(recipe);
     if (!model || !same_architecture(wanted, *model)) continue;
     keys.set("recipe", std::string(recipe.module));
@@ -128,7 +131,7 @@ Diagnostic no_such_recipe(const spec::RunSpec& run) {
   std::string_view nearest;
   std::vector<std::string> fewest;
   for (const BridgeRecipe& recipe : bridge_recipes()) {
-    const auto model = recipe.builder->finetunes ? std::nullopt : model_of_recipe(recipe);
+    const auto model = recipe.builder->finetunes != run.finetune.has_value() ? std::nullopt : model_of_recipe(recipe);
     if (!model) continue;
     std::vector<std::string> differences = differences_of(run.model, *model);
     if (!nearest.empty() && differences.size() >= fewest.size()) continue;
@@ -140,7 +143,8 @@ Diagnostic no_such_recipe(const spec::RunSpec& run) {
     fewest.resize(kMost);
     fewest.push_back("and " + std::to_string(all - kMost) + " more");
   }
-  Diagnostic finding = error_at({}, "no pre-training recipe of megatron_bridge has this architecture");
+  Diagnostic finding = error_at({}, std::string("no ") + (run.finetune ? "fine-tuning" : "pre-training") +
+                                        " recipe of megatron_bridge has this architecture");
   if (!nearest.empty()) finding.found = "the nearest, " + std::string(nearest) + ", lacks " + join(fewest, "; ");
   finding.suggestion = "config list flavors --framework megatron_bridge shows the recipes";
   return finding;

@@ -1,4 +1,4 @@
-// The training half in the keys of maxtext and of megatron_bridge.
+// The training half in the keys of maxtext.
 #include <algorithm>
 
 #include "primus/dialect/translate_writers.h"
@@ -85,31 +85,6 @@ void write_maxtext_training(const spec::RunSpec& run, KeyWriter& keys) {
   keys.set("enable_tensorboard", run.logging.tensorboard);
   keys.set("stderr_sink_level", run.logging.console_level);
   keys.set("file_sink_level", run.logging.file_level);
-  write_module(run, keys);
-}
-
-void write_bridge_training(const spec::RunSpec& run, KeyWriter& keys) {
-  const spec::Parallel& p = run.parallel;
-  keys.set("train_iters", run.exit.train_steps);
-  keys.set("global_batch_size", run.batch.global_batch_size);
-  keys.set("micro_batch_size", run.batch.micro_batch_size);
-  keys.set("seq_length", run.data.sequence_length);
-  keys.set("lr", run.lr.max_lr);
-  keys.set("min_lr", run.lr.min_lr);
-  keys.set("lr_warmup_iters", steps_of(run, run.lr.warmup_samples));
-  keys.set("lr_decay_iters", steps_of(run, run.lr.decay_samples));
-  keys.set("tensor_model_parallel_size", p.tensor);
-  keys.set("pipeline_model_parallel_size", p.pipeline);
-  keys.set("context_parallel_size", p.context);
-  keys.set("expert_model_parallel_size", p.expert);
-  const bool made_up = run.data.mock || (run.data.texts && run.data.texts->random_integers);
-  keys.set("mock", made_up);
-  keys.set("precision_config", run.precision.compute == spec::Dtype::Float16 ? "fp16_mixed" : "bf16_mixed");
-  keys.set("log_interval", run.logging.interval_steps);
-  keys.set("eval_iters", run.evaluation.num_batches);
-  if (run.evaluation.interval_steps > 0) keys.set("eval_interval", run.evaluation.interval_steps);
-  if (run.checkpoint.interval_steps > 0) keys.set("save_interval", run.checkpoint.interval_steps);
-  keys.set("skip_save", !run.checkpoint.save);
   write_module(run, keys);
 }
 

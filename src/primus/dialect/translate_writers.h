@@ -21,6 +21,7 @@ class KeyWriter {
   void set(std::string_view key, const std::string& value) { set(key, config::Value(value)); }
   void set(std::string_view key, const char* value) { set(key, config::Value(value)); }
   void note(std::string words) { notes_.push_back(std::move(words)); }
+  const config::Map& params() const { return params_; }
 
  private:
   config::Map& params_;
@@ -35,12 +36,20 @@ void write_titan_training(const spec::RunSpec& run, KeyWriter& keys);
 void write_maxtext_training(const spec::RunSpec& run, KeyWriter& keys);
 void write_bridge_training(const spec::RunSpec& run, KeyWriter& keys);
 
+// Post-training: megatron's keys of it, a part of write_megatron_training ...
+void write_megatron_finetune(const spec::RunSpec& run, KeyWriter& keys);
+// ... and one error a key of `module` where the other dialect's trainer has no such thing.
+Diagnostics finetuning_lost(const config::Module& module, const spec::RunSpec& run, std::string_view framework);
+
+// Paths of data, each behind its weight where there are weights.
+config::Value paths_of(const spec::DataBlend& blend);
+
 // The flavor with the fewest differences, and arguments for the rest.
 void write_titan_model(const spec::RunSpec& run, KeyWriter& keys);
 
 // By model_name where one has this architecture, else size by size.
 void write_maxtext_model(const spec::RunSpec& run, KeyWriter& keys);
-// The pre-training recipe that has this architecture; false: none has.
+// The recipe that has this architecture and trains in the same way; false: none has.
 bool write_bridge_model(const spec::RunSpec& run, KeyWriter& keys);
 // Names the nearest recipe and the fields that it has differently.
 Diagnostic no_such_recipe(const spec::RunSpec& run);

@@ -149,11 +149,89 @@ TEST(Translation, ToMegatronBridgeNeedsARecipe) {
   EXPECT_THAT(render(refused.diagnostics()), HasSubstr("no pre-training recipe"));
 }
 
-TEST(Translation, OfPostTrainingStaysInItsDialect) {
+TEST(Translation, CarriesDataThatTheRecipeReads) {
+  const auto source = experiment(
+      "model: {name: qwen3, flavor: 8B}\ntraining: {local_batch_size: 1, steps: 20, mock_data: false, dataset_path: "
+      "/data/texts}\nlr_scheduler: {warmup_steps: 5}\noptimizer: {beta2: 0.91}\n",
+      "torchtitan");
+  auto megatron = translate_experiment(source, {}, "megatron");
+  ASSERT_TRUE(megatron.ok()) << render(megatron.diagnostics());
+  config::Map& params = megatron->experiment.modules[0].params.as_map();
+  params.set("mock_data", config::Value(false));
+  params.set("data_path", config::Value(config::List{config::Value("0.25"), config::Value("a"), config::Value("0.75"),
+                                                     config::Value("b")}));
+  params.set("lr_decay_style", config::Value("linear"));
+  const auto bridge = translate_experiment(megatron->experiment, {}, "megatron_bridge");
+  ASSERT_TRUE(bridge.ok()) << render(bridge.diagnostics());
+  const spec::RunSpec after = run_of(bridge->experiment);
+  EXPECT_FALSE(after.data.mock);
+  ASSERT_EQ(after.data.blend.files.size(), 2U);
+  EXPECT_EQ(after.data.blend.files[1].prefix, "b");
+  EXPECT_EQ(after.data.blend.files[1].weight, 0.75);
+  // Fields of the container that no argument of the recipe sets.
+  EXPECT_EQ(after.optimizer.beta2, 0.91);
+  EXPECT_EQ(after.lr.decay, spec::LrDecay::Linear);
+  EXPECT_EQ(after.weight_decay.start, run_of(megatron->experiment).weight_decay.start);
+  EXPECT_EQ(reason_of(*bridge, "optimizer.beta2"), "");
+}
+
+TEST(Translation, OfPostTrainingGoesFromMegatronBridgeToMegatron) {
+  const auto source = shipped("examples/megatron_bridge/configs/MI355X/qwen3_8b_lora_posttrain.yaml");
+  const auto there = translate_experiment(source, {}, "megatron");
+  ASSERT_TRUE(there.ok()) << render(there.diagnostics());
+  EXPECT_EQ(there->experiment.modules[0].config, "sft_trainer.yaml");
+  EXPECT_EQ(param(*there, "stage")->as_string(), "sft");
+  EXPECT_EQ(param(*there, "sft_conversation_format")->as_string(), "squad");
+  EXPECT_EQ(param(*there, "lora.dim")->as_int(), 32);
+  EXPECT_EQ(param(*there, "train_data_path"), nullptr) << "records are no .bin files";
+  const spec::RunSpec before = run_of(source), after = run_of(there->experiment);
+  ASSERT_TRUE(after.finetune && after.finetune->adapter);
+  EXPECT_EQ(after.finetune->dataset, before.finetune->dataset);
+  EXPECT_EQ(after.finetune->pretrained_folder, "Qwen/Qwen3-8B");
+  EXPECT_EQ(after.finetune->adapter->targets, before.finetune->adapter->targets);
+  EXPECT_EQ(after.lr.max_lr, 1e-4);
+  EXPECT_EQ(after.weight_decay.start, before.weight_decay.start);
+  EXPECT_EQ(fields_of(*there),
+            (std::vector<std::string>{"model.init", "model.vocab_size", "logging.device_memory_steps"}));
+  const auto back = translate_experiment(there->experiment, {}, "megatron_bridge");
+  ASSERT_TRUE(back.ok()) << render(back.diagnostics());
+  EXPECT_EQ(param(*back, "flavor")->as_string(), "qwen3_8b_finetune_config");
+  EXPECT_EQ(param(*back, "peft")->as_string(), "lora");
+  EXPECT_EQ(param(*back, "hf_path")->as_string(), "Qwen/Qwen3-8B");
+  EXPECT_EQ(param(*back, "finetune_lr")->as_double(), 1e-4);
+  EXPECT_EQ(param(*back, "lr"), nullptr) << "recipes of fine-tuning take finetune_lr";
+}
+
+TEST(Translation, OfPostTrainingSaysWhatTheRecipeFixes) {
+  const auto there = translate_experiment(shipped("examples/megatron/configs/MI355X/llama3_8B-BF16-lora-sft.yaml"), {},
+                                          "megatron_bridge");
+  ASSERT_TRUE(there.ok()) << render(there.diagnostics());
+  EXPECT_EQ(param(*there, "flavor")->as_string(), "llama3_8b_finetune_config");
+  EXPECT_EQ(param(*there, "hf_path"), nullptr) << "this recipe stops when it is given";
+  EXPECT_NE(param(*there, "pretrained_checkpoint"), nullptr);
+  EXPECT_EQ(param(*there, "tensor_model_parallel_size"), nullptr) << "this recipe drops it";
+  EXPECT_EQ(reason_of(*there, "finetune.adapter.rank"), "becomes 8");
+  EXPECT_EQ(reason_of(*there, "finetune.adapter.alpha"), "becomes 16.0");
+  EXPECT_EQ(reason_of(*there, "finetune.dataset"), "");
+  EXPECT_EQ(reason_of(*there, "checkpoint.load_weights_only"), "");
+}
+
+TEST(Translation, OfPostTrainingIsRefusedKeyByKeyWhereThereIsNone) {
   const auto refused = translate_experiment(
       shipped("examples/megatron_bridge/configs/MI355X/qwen3_8b_lora_posttrain.yaml"), {}, "torchtitan");
   ASSERT_FALSE(refused.ok());
+  ASSERT_EQ(refused.diagnostics().size(), 3U) << render(refused.diagnostics());
   EXPECT_THAT(render(refused.diagnostics()), HasSubstr("--to megatron_bridge"));
+  std::vector<std::string> keys;
+  for (const Diagnostic& one : refused.diagnostics()) {
+    keys.push_back(one.key);
+    EXPECT_GT(one.place.line, 0) << one.key;
+  }
+  EXPECT_EQ(keys, (std::vector<std::string>{"flavor", "dataset.dataset_name", "peft"}));
+  const auto packed = translate_experiment(
+      shipped("examples/megatron/configs/MI355X/llama3_8B-BF16-sft-packed-bridge_aligned.yaml"), {}, "maxtext");
+  ASSERT_FALSE(packed.ok());
+  EXPECT_THAT(render(packed.diagnostics()), HasSubstr("'enable_packed_sequences' has no counterpart in maxtext"));
 }
 
 TEST(Translation, ToAnUnknownDialectNamesThem) {
