@@ -182,10 +182,7 @@ Json module_schema(std::string_view framework, const SchemaNames& names) {
       {"overrides", {{"$ref", "#/$defs/parameters"}, {"description", "changes of this experiment"}}},
       {"params", {{"$ref", "#/$defs/parameters"}, {"description", "all parameters, resolved: no preset is read"}}}};
   // Keys beside `overrides` are parameters too, where the module preset lacks them.
-  return {{"type", "object"},
-          {"properties", std::move(properties)},
-          {"required", {"framework", "config", "model"}},
-          {"additionalProperties", true}};
+  return {{"type", "object"}, {"properties", std::move(properties)}, {"additionalProperties", true}};
 }
 
 }  // namespace
@@ -217,15 +214,19 @@ Json experiment_schema(std::string_view framework, const SchemaNames& names) {
         {"properties", {{"pre_trainer", {{"$ref", "#/$defs/module"}}}, {"post_trainer", {{"$ref", "#/$defs/module"}}}}},
         {"patternProperties", {{"trainer", {{"$ref", "#/$defs/module"}}}}},
         {"additionalProperties", false}}}};
+  // An experiment that builds on another one takes the three keys of a module from there.
+  const Json whole_module = {{"required", {"framework", "config", "model"}}};
+  const Json whole = {{"required", {"work_group", "user_name", "exp_name", "workspace", "modules"}},
+                      {"properties", {{"modules", {{"additionalProperties", whole_module}}}}}};
   for (const char* key : {"work_group", "user_name", "exp_name"})
     properties[key]["type"] = Json::array({"string", "number", "boolean"});
-  const Json whole = {{"required", {"work_group", "user_name", "exp_name", "workspace", "modules"}}};
   return {{"$schema", "https://json-schema.org/draft/2020-12/schema"},
           {"$id", fmt::format("urn:primus:experiment:{}", framework)},
           {"title", fmt::format("Primus experiment ({})", framework)},
           {"type", "object"},
           {"properties", std::move(properties)},
-          {"anyOf", {{{"required", {"extends"}}}, whole}},
+          {"if", {{"required", {"extends"}}}},
+          {"else", whole},
           {"additionalProperties", {{"deprecated", true}, {"description", "nothing reads this key"}}},
           {"$defs", {{"module", module_schema(framework, names)}, {"parameters", parameters_schema(framework)}}}};
 }

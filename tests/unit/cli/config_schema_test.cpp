@@ -48,6 +48,16 @@ TEST_F(ConfigSchema, TellsTypesRangesWordsDefaultsAndDocs) {
   EXPECT_NE(std::find(models.begin(), models.end(), "tinyllama_1.1B.yaml"), models.end());
 }
 
+// What a file says that builds on another one may be incomplete; a file that stands alone may not.
+TEST_F(ConfigSchema, WantsWholeModulesOnlyWithoutExtends) {
+  const Json schema = experiment_schema("maxtext", {});
+  EXPECT_FALSE(schema["$defs"]["module"].contains("required"));
+  EXPECT_EQ(schema["if"]["required"], Json::array({"extends"}));
+  EXPECT_EQ(schema["else"]["required"].size(), 5U);
+  EXPECT_EQ(schema["else"]["properties"]["modules"]["additionalProperties"]["required"],
+            Json::array({"framework", "config", "model"}));
+}
+
 TEST_F(ConfigSchema, RefusesAnUnknownFramework) {
   const Outcome found = run({"schema", "--framework", "megatrn"});
   EXPECT_EQ(found.code, 2);
