@@ -31,24 +31,46 @@ const std::string* text_at(const config::Value* value, std::string_view key) {
   return found != nullptr && found->is_string() ? &found->as_string() : nullptr;
 }
 
-// An experiment's own words about its module, without reading any preset.
-std::optional<ListRow> example_row(const fs::path& file, const fs::path& root) {
+struct ExampleWords {
+  std::string framework, model;
+};
+
+// An experiment's own words about its module, else those of the files that it builds on; no preset is read.
+std::optional<ExampleWords> example_words(const fs::path& file, int depth = 0) {
+  constexpr int kMostFiles = 8;
   const Result<std::string> text = config::read_config_file(file);
-  if (!text || (!text->starts_with("modules:") && text->find("\nmodules:") == std::string::npos)) return std::nullopt;
+  const auto has = [&text](const std::string& key) {
+    return text->starts_with(key) || text->find("\n" + key) != std::string::npos;
+  };
+  if (!text || depth > kMostFiles || !(has("modules:") || has("extends:"))) return std::nullopt;
   Diagnostics ignored;
   const auto name = std::make_shared<const std::string>(file.string());
   const auto tree = config::read_yaml(*text, name, config::Layer::Experiment, ignored);
-  const config::Value* modules = tree ? tree->find("modules") : nullptr;
-  if (modules == nullptr || !modules->is_map() || modules->as_map().empty()) return std::nullopt;
-  const config::Value& module = modules->as_map().begin()->value;
-  const auto shown = [&module](const char* key) {
-    const std::string* found = text_at(&module, key);
-    return found == nullptr ? std::string("-") : *found;
-  };
-  std::string model = shown("model");
+  if (!tree) return std::nullopt;
+  ExampleWords words;
+  const config::Value* modules = tree->find("modules");
+  if (modules != nullptr && modules->is_map() && !modules->as_map().empty()) {
+    const config::Value& module = modules->as_map().begin()->value;
+    if (const std::string* framework = text_at(&module, "framework")) words.framework = *framework;
+    if (const std::string* model = text_at(&module, "model")) words.model = *model;
+  }
+  const config::Value* extends = tree->find("extends");
+  if (extends != nullptr && extends->is_list() && !extends->as_list().empty()) extends = &extends->as_list().back();
+  if (extends == nullptr || !extends->is_string() || (!words.framework.empty() && !words.model.empty())) return words;
+  if (const auto below = example_words(file.parent_path() / extends->as_string(), depth + 1)) {
+    if (words.framework.empty()) words.framework = below->framework;
+    if (words.model.empty()) words.model = below->model;
+  }
+  return words;
+}
+
+std::optional<ListRow> example_row(const fs::path& file, const fs::path& root) {
+  std::optional<ExampleWords> words = example_words(file);
+  if (!words || words->framework.empty()) return std::nullopt;
+  std::string model = words->model.empty() ? "-" : words->model;
   if (model.ends_with(".yaml")) model.resize(model.size() - 5);
   return ListRow{
-      {shown("framework"), file.parent_path().filename().string(), model, file.lexically_relative(root).string()}};
+      {words->framework, file.parent_path().filename().string(), model, file.lexically_relative(root).string()}};
 }
 
 ListTable examples_table(const fs::path& root, const std::vector<std::string>& frameworks) {
@@ -103,10 +125,12 @@ ListTable topics_table(const fs::path& root, const std::vector<std::string>& fra
   return table;
 }
 
-// Every word must be in some cell, whatever the case.
+// Every word must be in some cell, whatever the case, or be the kind of a model (moe, dense).
 bool holds_words(const ListRow& row, const std::vector<std::string>& words) {
-  return std::all_of(words.begin(), words.end(), [&row](const std::string& word) {
+  const auto kind = row.facts.find("kind");
+  return std::all_of(words.begin(), words.end(), [&](const std::string& word) {
     const std::string wanted = to_lower(word);
+    if (kind != row.facts.end() && *kind == wanted) return true;
     return std::any_of(row.cells.begin(), row.cells.end(),
                        [&wanted](const std::string& cell) { return to_lower(cell).find(wanted) != std::string::npos; });
   });

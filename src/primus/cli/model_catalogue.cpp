@@ -71,8 +71,10 @@ ListRow model_row(const fs::path& root, const std::string& framework, const std:
   };
   const Result<config::Experiment> experiment = bare_experiment(root, framework, model, environment);
   if (!experiment) return problem(experiment.diagnostics());
-  const Result<spec::RunSpec> run = describe_run(*experiment, {});
+  Result<spec::RunSpec> run = describe_run(*experiment, {});
   if (!run) return problem(run.diagnostics());
+  // A preset may say the number of rows only; the tokenizer decides how many of them are used.
+  if (run->model.vocab_size == 0) run->model.vocab_size = run->model.padded_vocab_size;
   const spec::ModelSize size = spec::count_parameters(run->model, /*padded=*/false);
   const bool complete = run->model.vocab_size > 0;
   const bool known = spec::has_known_size(run->model);
@@ -82,6 +84,9 @@ ListRow model_row(const fs::path& root, const std::string& framework, const std:
   row.facts["active parameters"] = known ? Json(size.active()) : Json(nullptr);
   row.facts["with vocabulary"] = complete;
   row.facts["layers"] = run->model.layers.size();
+  const auto has_experts = [](const spec::LayerSpec& layer) { return layer.moe.has_value(); };
+  const std::vector<spec::LayerSpec>& layers = run->model.layers;
+  row.facts["kind"] = std::any_of(layers.begin(), layers.end(), has_experts) ? "moe" : "dense";
   return row;
 }
 

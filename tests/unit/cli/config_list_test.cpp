@@ -38,6 +38,22 @@ TEST_F(ConfigList, FindsModelsExamplesAndPresets) {
   EXPECT_THAT(run({"list"}).out, AllOf(HasSubstr("megatron"), HasSubstr("torchtitan"), HasSubstr("WORDS")));
 }
 
+TEST_F(ConfigList, CountsTheRowsOfAVocabularyThatAPresetGivesPadded) {
+  const Json models =
+      json_of(run({"list", "models", "qwen3_30B_A3B-hf", "moe", "--framework", "megatron", "--format", "json"}));
+  ASSERT_EQ(models["models"].size(), 1U);
+  EXPECT_EQ(models["models"][0]["parameters"], 30'532'122'624);
+  EXPECT_EQ(models["models"][0]["active parameters"], 3'353'032'704);
+  EXPECT_EQ(models["models"][0]["with vocabulary"], true);
+  EXPECT_EQ(run({"list", "models", "qwen3_30B_A3B-hf", "dense"}).out, "nothing found\n");
+}
+
+TEST_F(ConfigList, FindsExperimentsThatBuildOnOthers) {
+  const Outcome found = run({"list", "examples", "CPU", "llama3.2_1B-pretrain", "--framework", "megatron"});
+  EXPECT_THAT(found.out, AllOf(HasSubstr("examples/megatron/configs/CPU/llama3.2_1B-pretrain.yaml"),
+                               HasSubstr("megatron   CPU     llama3.2_1B")));
+}
+
 TEST_F(ConfigList, RefusesUnknownTopicsWithTheNearest) {
   EXPECT_THAT(run({"list", "model"}).err, HasSubstr("did you mean 'models'"));
   EXPECT_THAT(run({"list", "keys", "--framework", "megatorn"}).err, HasSubstr("did you mean 'megatron'"));
