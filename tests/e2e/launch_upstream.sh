@@ -27,5 +27,12 @@ has "$run_folder/logs/upstream-node-0.log" "from the trainer"
 # Nowhere to be found: one sentence, exit code 3.
 train --engine upstream --backend_path "$work/nowhere"; expect 3 $? "no trainer"
 has "$work/err" "Megatron-LM is not on this machine: no pretrain_gpt.py in $work/nowhere"
+# A dry run on such a machine shows the command all the same, and says what is missing.
+printf '#!/bin/sh\necho "%s"\n' "$work/no-packages" >"$work/python"
+chmod +x "$work/python"
+PRIMUS_PYTHON=$work/python train --engine upstream --dry-run; expect 0 $? "dry run without a trainer"
+has "$work/err" "warning: Megatron-LM is not on this machine"
+has "$work/out" "/path/to/Megatron-LM (not on this machine)"
+has "$work/out" "/path/to/Megatron-LM/pretrain_gpt.py --num-layers 22"
 train --backend_path "$work/Megatron-LM"; expect 2 $? "a path without the engine"
 has "$work/err" "add --engine upstream"

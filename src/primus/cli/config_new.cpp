@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <iostream>
 #include <ostream>
+#include <poll.h>
 #include <unistd.h>
 
 #include "primus/base/strings.h"
@@ -128,7 +129,7 @@ std::string experiment_text(const Wishes& wishes, const fs::path& root) {
       "# primus-cli config check --config {0}    what is wrong, if anything\n"
       "# primus-cli config show --config {0}     every value that results\n"
       "# primus-cli config list keys WORDS --framework {1}\n\n",
-      wishes.output, wishes.framework);
+      wishes.output == "-" ? wishes.name + ".yaml" : wishes.output, wishes.framework);
   text += fmt::format("work_group: ${{PRIMUS_TEAM:{}}}   # the run folder is workspace/work_group/user_name/exp_name\n",
                       wishes.work_group);
   text +=
@@ -145,6 +146,14 @@ std::string experiment_text(const Wishes& wishes, const fs::path& root) {
 }
 
 // ---- asking
+
+// A terminal, or answers that somebody has already written into a pipe or a file. A silent pipe is never waited for.
+bool somebody_answers() {
+  if (::isatty(STDIN_FILENO) == 1) return true;
+  pollfd input{.fd = STDIN_FILENO, .events = POLLIN, .revents = 0};
+  constexpr int kPatienceMs = 100;
+  return ::poll(&input, 1, kPatienceMs) == 1 && (input.revents & POLLIN) != 0 && std::cin.peek() != EOF;
+}
 
 std::string ask(const char* question, const std::vector<std::string>& choices, const std::string& usual,
                 Context& context) {
@@ -198,7 +207,7 @@ void check_wishes(Wishes& wishes, const fs::path& root, const std::vector<std::s
 
 ExitCode run_config_new(Context& context) {
   ConfigOptions options("new", "--framework F --model M [--device D] [--name N] [--output FILE]",
-                        "write a commented experiment; asks for what is missing when a terminal is there");
+                        "write a commented experiment; asks for what is missing");
   Wishes wishes;
   options.presets();
   options.text("--framework", wishes.framework, "megatron, torchtitan, maxtext or megatron_bridge");
@@ -215,7 +224,8 @@ ExitCode run_config_new(Context& context) {
   const fs::path root = request.presets.empty() ? context.install_root : presets_tree(request.presets);
   std::vector<std::string> frameworks;
   for (const dialect::Dialect& one : dialect::all_dialects()) frameworks.emplace_back(one.framework);
-  const bool may_ask = context.out == &std::cout && ::isatty(STDIN_FILENO) == 1;
+  const bool complete = !wishes.framework.empty() && !wishes.model.empty();
+  const bool may_ask = context.out == &std::cout && (complete ? ::isatty(STDIN_FILENO) == 1 : somebody_answers());
   if (may_ask) ask_for_missing(wishes, root, frameworks, context);
   if (wishes.device.empty()) wishes.device = "MI300X";
   check_wishes(wishes, root, frameworks);

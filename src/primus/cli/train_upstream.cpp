@@ -60,6 +60,20 @@ std::string module_of(const TrainRequest& request, const config::Experiment& exp
   return experiment.find_module(wanted) != nullptr ? wanted : "";
 }
 
+// A dry run shows the command on a laptop too; a place that was named must hold the trainer.
+launch::Trainer trainer_for(const TrainRequest& request, const dialect::LaunchForm& form, Context& context) {
+  const launch::TrainerRequest wanted = trainer_of(form, request.backend_path);
+  const auto named = context.environment("BACKEND_PATH");
+  if (!request.dry_run || !request.backend_path.empty() || (named && !named->empty()))
+    return launch::find_trainer(wanted, context.environment);
+  try {
+    return launch::find_trainer(wanted, context.environment);
+  } catch (const MissingPartError& error) {
+    *context.err << "warning: " << error.what() << "\n";
+    return launch::expected_trainer(wanted, context.environment);
+  }
+}
+
 config::Experiment load(const TrainRequest& request, Context& context) {
   config::Experiment experiment = value_or_throw(config::load_experiment(load_options(request, context)));
   if (request.proxy) {
@@ -96,7 +110,7 @@ UpstreamPlan make_upstream_plan(const TrainRequest& request, Context& context) {
   wanted.num_cores = launch::available_cores();
   wanted.inherited_threads = context.environment("OMP_NUM_THREADS");
   plan.world = value_or_throw(launch::plan_world(wanted));
-  plan.trainer = launch::find_trainer(trainer_of(plan.form, request.backend_path), context.environment);
+  plan.trainer = trainer_for(request, plan.form, context);
   return plan;
 }
 

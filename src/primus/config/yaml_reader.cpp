@@ -217,7 +217,7 @@ Value TreeReader::read_alias() {
     std::vector<std::string> names;
     for (const auto& [known, anchor] : anchors_) names.push_back(known);
     add_error(event.start_mark, fmt::format("no anchor &{} stands before this alias", name), did_you_mean(name, names));
-    return Value();
+    return Value(Map(), origin_here());  // a map, so that a merge of it is not a second finding
   }
   if (found->second.open)
     fail(event.start_mark, fmt::format("the alias *{} stands inside the value that it names", name));

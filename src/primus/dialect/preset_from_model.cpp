@@ -76,7 +76,7 @@ config::Experiment bare_experiment(const ModelPreset& preset, const spec::Model&
   return experiment;
 }
 
-// A difference that changes no function, as a decision; nothing for every other one.
+// A difference that changes no function, or only the epsilon of one norm, as a decision; nothing for every other one.
 std::optional<PresetDecision> same_meaning(const std::string& difference, const spec::Model& wanted,
                                            const spec::Model& got) {
   const std::string field = difference.substr(0, difference.find(" ("));
@@ -85,6 +85,10 @@ std::optional<PresetDecision> same_meaning(const std::string& difference, const 
                           "the same rotation, its pairs laid out differently: query and key weights are permuted"};
   if (field == "model.max_positions" && !wanted.learned_positions)
     return PresetDecision{field, std::to_string(got.max_positions), "no limit of rotary positions"};
+  if (field == "model.final_norm.eps")
+    return PresetDecision{
+        field, format_double(got.final_norm.eps),
+        "the dialect has no epsilon for its last norm; published: " + format_double(wanted.final_norm.eps)};
   if (field == "model.vocab_size" && got.vocab_size == 0) return PresetDecision{field, "open", "the tokenizer decides"};
   return std::nullopt;
 }

@@ -86,6 +86,7 @@ constexpr Reason kReasons[] = {
     {"model.vocab_size", "the tokenizer, or the recipe, decides in one of the two"},
     {"model.max_positions", "no limit of rotary positions; each dialect counts it in its own way"},
     {".softmax_scale", "the scale is in the first query weights in one of the two"},
+    {"model.final_norm.eps", "the other trainer has no epsilon for its last norm"},
     {"loss", "equal as long as all micro-batches have as many tokens"},
     {"data.", "the other trainer reads or makes up its data in its own way"},
     {"optimizer.decay_vectors", "the other trainer has its own rule about biases and norms"},
@@ -120,6 +121,7 @@ std::string shortened(const Json& json) {
 bool means_the_same(const std::string& difference, const spec::RunSpec& before, const spec::RunSpec& after) {
   if (difference.find(".rope.interleaved") != std::string::npos) return true;
   if (difference.starts_with("model.max_positions")) return true;
+  if (difference.starts_with("model.final_norm.eps")) return true;  // listed: TorchTitan has no such value
   if (difference.starts_with("model.padded_vocab_size")) return true;
   if (difference.starts_with("model.vocab_size"))
     return before.model.vocab_size == 0 || after.model.vocab_size == 0 || before.data.mock;

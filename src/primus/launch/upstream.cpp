@@ -69,7 +69,25 @@ const TrainerEntry* entry_below(const fs::path& root, const TrainerRequest& requ
       "\n  " + advice);
 }
 
+// A script lies in its tree, not in the folder of the run.
+void set_program(Trainer& trainer, const TrainerEntry& entry) {
+  trainer.program = entry.program;
+  if (trainer.program.size() == 1 && trainer.program[0] == entry.marker)
+    trainer.program[0] = (trainer.import_root / entry.marker).string();
+}
+
 }  // namespace
+
+Trainer expected_trainer(const TrainerRequest& request, const Environment& environment) {
+  Trainer trainer;
+  trainer.python = find_python(environment);
+  std::string folder = request.name;
+  std::replace(folder.begin(), folder.end(), ' ', '-');
+  trainer.import_root = fs::path("/path/to") / folder;
+  trainer.found_by = "not on this machine";
+  set_program(trainer, request.entries.front());
+  return trainer;
+}
 
 Trainer find_trainer(const TrainerRequest& request, const Environment& environment) {
   Trainer trainer;
@@ -91,10 +109,7 @@ Trainer find_trainer(const TrainerRequest& request, const Environment& environme
     if (entry == nullptr) continue;
     std::error_code error;
     trainer.import_root = fs::absolute(root, error).lexically_normal();
-    trainer.program = entry->program;
-    // A script lies in its tree, not in the folder of the run.
-    if (trainer.program.size() == 1 && trainer.program[0] == entry->marker)
-      trainer.program[0] = (trainer.import_root / entry->marker).string();
+    set_program(trainer, *entry);
     return trainer;
   }
   nothing_found(request, places, trainer.python,

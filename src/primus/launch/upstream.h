@@ -35,6 +35,9 @@ struct Trainer {
 // PATH) and PYTHONPATH. A path that is given is the only place. Throws MissingPartError with every place looked at.
 Trainer find_trainer(const TrainerRequest& request, const Environment& environment);
 
+// What it would be on a machine that has it: a tree in /path/to/<name>. For dry runs.
+Trainer expected_trainer(const TrainerRequest& request, const Environment& environment);
+
 // How the ranks of this node are started: torchrun with the node variables, or one process (jax).
 struct UpstreamCommand {
   std::vector<std::string> arguments;

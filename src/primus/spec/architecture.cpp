@@ -29,6 +29,7 @@ RunSpec comparable(const Model& model) {
     Router& router = layer.moe->router;
     if (router.score == RouterScore::Softmax && router.renormalise)
       router.normalise_over_all = router.renormalise = false;
+    if (router.score == RouterScore::Sigmoid) router.normalise_over_all = false;  // each score stands for itself
     router.balance_losses.clear();
     router.z_loss = router.input_jitter = 0;
     router.dtype = RouterDtype::Model;
