@@ -52,12 +52,20 @@ const std::vector<HfFamily>& hf_family_table() {
                                               {"gpt_oss", read_gpt_oss, write_gpt_oss},
                                               {"llama4_text", read_llama4, write_llama4},
                                               {"glm4_moe", read_glm4_moe, write_glm4_moe},
-                                              {"grok-1", read_grok1, write_grok1}};
+                                              {"grok-1", read_grok1, write_grok1},
+                                              {"lfm2", read_lfm2, write_lfm2},
+                                              {"lfm2_moe", read_lfm2_moe, write_lfm2_moe},
+                                              {"qwen3_next", read_qwen3_next, write_qwen3_next},
+                                              {"qwen3_5_text", read_qwen3_5, write_qwen3_5},
+                                              {"qwen3_5_moe_text", read_qwen3_5_moe, write_qwen3_5_moe},
+                                              {"mamba2", read_mamba2, write_mamba2}};
   return table;
 }
 
 const HfFamily* find_hf_family(std::string_view name) {
   if (name == "llama4") name = "llama4_text";
+  if (name == "qwen3_5") name = "qwen3_5_text";
+  if (name == "qwen3_5_moe") name = "qwen3_5_moe_text";
   for (const HfFamily& family : hf_family_table())
     if (family.name == name) return &family;
   return nullptr;

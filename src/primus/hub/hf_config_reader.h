@@ -76,6 +76,7 @@ struct HfDefaults {
   std::optional<int64_t> padding_id = std::nullopt;
   double fraction = 1;
   std::optional<spec::YarnRopeScaling> yarn = std::nullopt;  // where the file says nothing about rotation
+  const char* eps_key = "rms_norm_eps";
 };
 
 // The llama skeleton: sizes, norms, rotation, gated MLP, vocabulary; every layer alike, no biases.
@@ -110,6 +111,12 @@ void read_gpt_oss(HfReader& r, spec::Model& m);
 void read_llama4(HfReader& r, spec::Model& m);
 void read_glm4_moe(HfReader& r, spec::Model& m);
 void read_grok1(HfReader& r, spec::Model& m);
+void read_lfm2(HfReader& r, spec::Model& m);
+void read_lfm2_moe(HfReader& r, spec::Model& m);
+void read_qwen3_next(HfReader& r, spec::Model& m);
+void read_qwen3_5(HfReader& r, spec::Model& m);
+void read_qwen3_5_moe(HfReader& r, spec::Model& m);
+void read_mamba2(HfReader& r, spec::Model& m);
 
 Json write_llama(const spec::Model& m);
 Json write_mistral(const spec::Model& m);
@@ -129,5 +136,11 @@ Json write_gpt_oss(const spec::Model& m);
 Json write_llama4(const spec::Model& m);
 Json write_glm4_moe(const spec::Model& m);
 Json write_grok1(const spec::Model& m);
+Json write_lfm2(const spec::Model& m);
+Json write_lfm2_moe(const spec::Model& m);
+Json write_qwen3_next(const spec::Model& m);
+Json write_qwen3_5(const spec::Model& m);
+Json write_qwen3_5_moe(const spec::Model& m);
+Json write_mamba2(const spec::Model& m);
 
 }  // namespace primus::hub

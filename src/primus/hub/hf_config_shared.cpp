@@ -138,7 +138,7 @@ void read_skeleton(HfReader& r, spec::Model& model, const HfDefaults& d, double*
   }
   spec::LayerSpec layer;
   spec::Norm norm;
-  norm.eps = r.number({"rms_norm_eps"}, d.eps, "norm.eps");
+  norm.eps = r.number({d.eps_key}, d.eps, "norm.eps");
   layer.input_norm = layer.post_attention_norm = model.final_norm = norm;
 
   spec::Attention& a = layer.attention;

@@ -6,7 +6,7 @@
 #include "primus/base/strings.h"
 #include "primus/hub/dtype.h"
 #include "primus/hub/hf_config.h"
-#include "primus/hub/hf_weights_naming.h"
+#include "primus/hub/hf_weights_mixers.h"
 
 namespace primus::hub {
 
@@ -99,6 +99,9 @@ class Emitter {
     return {};
   }
 
+  void add_all(std::vector<HfTensor> tensors) {
+    for (HfTensor& tensor : tensors) add(tensor.name, std::move(tensor.shape), std::move(tensor.parts));
+  }
   HfTensor& add(const std::string& name, std::vector<int64_t> shape, std::vector<WeightPart> parts) {
     const std::string found = spelled(name);
     out_.push_back({.name = found.empty() ? name : found, .shape = std::move(shape), .parts = std::move(parts)});
@@ -135,10 +138,11 @@ class Emitter {
   void skeleton() {
     const int64_t h = model_.hidden_size;
     if (model_.learned_positions) refuse("learned positions");
-    head("model.embed_tokens.weight");
+    const std::string root = naming_.root;
+    head(root + naming_.embedding + ".weight");
     for (size_t i = 0; i < model_.layers.size(); ++i)
-      layer(model_.layers[i], fmt::format("model.layers.{}.", i), fmt::format("layer.{}.", i));
-    norm("model.", "norm", "final_norm", model_.final_norm, h);
+      layer(model_.layers[i], fmt::format("{}layers.{}.", root, i), fmt::format("layer.{}.", i));
+    norm(root, naming_.final_norm, "final_norm", model_.final_norm, h);
     if (!model_.tied_embeddings) matrix("lm_head.weight", "head.weight", model_.vocab_size, h);
     if (!model_.mtp || !naming_.further_predictions || model_.layers.empty()) return;
     for (int64_t d = 0; d < model_.mtp->depth; ++d) {
@@ -155,37 +159,52 @@ class Emitter {
   void layer(const LayerSpec& layer, const std::string& hf, const std::string& piece) {
     const int64_t h = model_.hidden_size;
     if (!layer.other_mixer.empty()) return refuse("the mixer '" + layer.other_mixer + "'");
+    if (!layer.has_mixer) return refuse("a layer without a mixer");
     if (layer.norms_in_front) {
       norm(hf, naming_.attn_norm, piece + "attn_norm", layer.input_norm, h);
-      norm(hf, naming_.mlp_norm, piece + "mlp_norm", layer.post_attention_norm, h);
+      if (layer.has_mlp) norm(hf, naming_.mlp_norm, piece + "mlp_norm", layer.post_attention_norm, h);
     }
     if (layer.attention_output_norm)
       norm(hf, naming_.attn_post_norm, piece + "attn_post_norm", *layer.attention_output_norm, h);
     if (layer.mlp_output_norm) norm(hf, naming_.mlp_post_norm, piece + "mlp_post_norm", *layer.mlp_output_norm, h);
-    const std::string attention = hf + naming_.attention + ".";
-    layer.attention.latent ? latent_attention(layer.attention, attention, piece + "attn.")
-                           : plain_attention(layer.attention, attention, piece + "attn.");
-    if (layer.attention.output_gate) refuse("the gate on attention's output");
-    if (layer.attention.sink == spec::Sink::Learned)
-      vector(attention + "sinks", piece + "attn.sinks", layer.attention.num_heads);
+    mixer(layer, hf, piece);
+    if (!layer.has_mlp) return;
     if (layer.moe)
       experts(*layer.moe, hf, piece + "moe.");
     else
       mlp(layer.mlp, hf + naming_.mlp + ".", piece + "mlp.");
   }
 
+  void mixer(const LayerSpec& layer, const std::string& hf, const std::string& piece) {
+    if (!attends(layer)) {
+      const auto tensors = mixer_tensors(layer, model_.hidden_size, naming_, hf, piece);
+      if (!tensors) return refuse("this kind of layer");
+      return add_all(*tensors);
+    }
+    const std::string attention = hf + naming_.attention + ".";
+    layer.attention.latent ? latent_attention(layer.attention, attention, piece + "attn.")
+                           : plain_attention(layer.attention, attention, piece + "attn.");
+    if (layer.attention.output_gate != naming_.gate_in_queries)
+      refuse(layer.attention.output_gate ? "the gate on attention's output" : "attention without a gate on its output");
+    if (layer.attention.sink == spec::Sink::Learned)
+      vector(attention + "sinks", piece + "attn.sinks", layer.attention.num_heads);
+  }
+
   void plain_attention(const spec::Attention& a, const std::string& hf, const std::string& piece) {
     const int64_t h = model_.hidden_size, q = a.num_heads * a.head_dim, kv = a.num_kv_heads * a.head_dim;
     if (a.values_are_keys) refuse("values that are the keys");
     if (a.value_norm && a.value_norm->has_gain) refuse("the norm of the values");
-    linear(hf + "q_proj", piece + "q", q, h, a.qkv_bias);
+    if (naming_.gate_in_queries)
+      add_all(gated_queries(a, h, hf, piece));
+    else
+      linear(hf + "q_proj", piece + "q", q, h, a.qkv_bias);
     linear(hf + "k_proj", piece + "k", kv, h, a.qkv_bias);
     linear(hf + "v_proj", piece + "v", kv, h, a.qkv_bias);
-    linear(hf + "o_proj", piece + "o", h, q, a.out_bias);
+    linear(hf + naming_.attention_out, piece + "o", h, q, a.out_bias);
     if (!a.qk_norm || !a.qk_norm->has_gain) return;
     const bool per_head = a.qk_norm->scope == spec::QkNormScope::PerHead;
-    norm(hf, "q_norm", piece + "q_norm", a.qk_norm->norm, per_head ? a.head_dim : q);
-    norm(hf, "k_norm", piece + "k_norm", a.qk_norm->norm, per_head ? a.head_dim : kv);
+    norm(hf, naming_.q_norm, piece + "q_norm", a.qk_norm->norm, per_head ? a.head_dim : q);
+    norm(hf, naming_.k_norm, piece + "k_norm", a.qk_norm->norm, per_head ? a.head_dim : kv);
   }
 
   void latent_attention(const spec::Attention& a, const std::string& hf, const std::string& piece) {
@@ -215,10 +234,10 @@ class Emitter {
         add(hf + "gate_up_proj.bias", {2 * f},
             {{piece + "gate.bias", {f}, 0, 1, 0}, {piece + "up.bias", {f}, f, 1, 0}});
     } else {
-      if (mlp.gated) linear(hf + "gate_proj", piece + "gate", f, h, mlp.bias);
-      linear(hf + "up_proj", piece + "up", f, h, mlp.bias);
+      if (mlp.gated) linear(hf + naming_.mlp_gate, piece + "gate", f, h, mlp.bias);
+      linear(hf + naming_.mlp_up, piece + "up", f, h, mlp.bias);
     }
-    linear(hf + "down_proj", piece + "down", h, f, mlp.bias);
+    linear(hf + naming_.mlp_down, piece + "down", h, f, mlp.bias);
   }
 
   void experts(const spec::Moe& moe, const std::string& layer, const std::string& piece) {
@@ -231,7 +250,6 @@ class Emitter {
       vector(hf + naming_.score_bias, piece + "router.score_bias", e).buffer = true;
     }
     if (moe.latent_size > 0) refuse("the projections around the experts");
-    if (moe.shared_gate) refuse("the gate of the shared expert");
     if (!moe.expert.gated) refuse("experts without a gate");
     if (moe.shared_ffn_size > 0) {
       if (*naming_.shared == '\0') return refuse("the shared expert");
@@ -240,6 +258,10 @@ class Emitter {
       linear(shared + "up_proj", piece + "shared.up", moe.shared_ffn_size, h, moe.expert.bias);
       linear(shared + "down_proj", piece + "shared.down", h, moe.shared_ffn_size, moe.expert.bias);
     }
+    if (moe.shared_gate != (*naming_.shared_gate != '\0'))
+      refuse(moe.shared_gate ? "the gate of the shared expert" : "experts without the gate of a shared one");
+    else if (moe.shared_gate)
+      matrix(hf + naming_.shared_gate + ".weight", piece + "shared_gate.weight", 1, h);
     if (naming_.layout != ExpertLayout::PerExpert) {
       const std::string stack = hf + "experts.gate_up_proj";
       const bool mxfp4 = is_there(stack + "_blocks");
@@ -295,7 +317,7 @@ class Emitter {
       const spec::Attention& a = layer.attention;
       const int64_t q = a.num_heads * a.head_dim, f = layer.mlp.ffn_size;
       if (layer.moe || layer.mlp.gated || a.latent || a.qk_norm || !a.qkv_bias || !a.out_bias || !layer.mlp.bias ||
-          a.num_heads != a.num_kv_heads || !layer.norms_in_front || !layer.other_mixer.empty())
+          a.num_heads != a.num_kv_heads || !layer.norms_in_front || !attends(layer) || !layer.has_mlp)
         return refuse("a layer other than gpt2's own");
       const std::string hf = fmt::format("transformer.h.{}.", i), piece = fmt::format("layer.{}.", i);
       norm(hf, "ln_1", piece + "attn_norm", layer.input_norm, h);

@@ -17,11 +17,18 @@
 
 namespace primus::hub {
 
-// Element (r, c) of the piece is element offset + r * row_stride + c * col_stride of the stored tensor.
+// Element (r, c) of the piece is element row_start(r) + c * col_stride of the stored tensor. Rows may stand in groups
+// of equal distance (the queries of every head, with the gate of the head between them).
 struct WeightPart {
   std::string piece;
   std::vector<int64_t> shape;  // [rows] or [rows, cols]
   int64_t offset = 0, row_stride = 0, col_stride = 0;
+  int64_t group_rows = 0, group_stride = 0;  // 0 rows: all in one group
+
+  int64_t row_start(int64_t r) const {
+    if (group_rows == 0) return offset + r * row_stride;
+    return offset + r / group_rows * group_stride + r % group_rows * row_stride;
+  }
 
   int64_t rows() const { return shape[0]; }
   int64_t cols() const { return shape.size() > 1 ? shape[1] : 1; }

@@ -58,7 +58,7 @@ std::string coverage_fault(const HfTensor& tensor) {
   for (const WeightPart& part : tensor.parts)
     for (int64_t r = 0; r < part.rows(); ++r)
       for (int64_t c = 0; c < part.cols(); ++c) {
-        const int64_t at = part.offset + r * part.row_stride + c * part.col_stride;
+        const int64_t at = part.row_start(r) + c * part.col_stride;
         if (at < 0 || at >= *count) return fmt::format("'{}' reaches out of '{}'", part.piece, tensor.name);
         if (seen[static_cast<size_t>(at)])
           return fmt::format("element {} of '{}' is taken twice, last by '{}'", at, tensor.name, part.piece);

@@ -102,6 +102,44 @@ constexpr HfNaming grok1() {
   return naming;
 }
 
+// embedding_norm is the norm behind the layers, for all its name.
+constexpr HfNaming lfm2(const char* family) {
+  HfNaming naming = skeleton(family);
+  naming.final_norm = "embedding_norm";
+  naming.attn_norm = "operator_norm", naming.mlp_norm = "ffn_norm";
+  naming.attention_out = "out_proj", naming.q_norm = "q_layernorm", naming.k_norm = "k_layernorm";
+  naming.short_conv = "conv";
+  naming.mlp = "feed_forward";
+  naming.gate = naming.mlp_gate = "w1", naming.up = naming.mlp_up = "w3", naming.down = naming.mlp_down = "w2";
+  return naming;
+}
+
+constexpr HfNaming lfm2_moe() {
+  HfNaming naming = lfm2("lfm2_moe");
+  naming.moe = "feed_forward";
+  naming.score_bias = "expert_bias";
+  return naming;
+}
+
+constexpr HfNaming qwen3_next(const char* family) {
+  HfNaming naming = qwen3_moe();
+  naming.family = family;
+  naming.gate_in_queries = true;
+  naming.gated_delta = "linear_attn";
+  naming.delta_by_heads = std::string_view(family) == "qwen3_next";
+  naming.shared = "shared_expert";
+  naming.shared_gate = "shared_expert_gate";
+  return naming;
+}
+
+constexpr HfNaming mamba2() {
+  HfNaming naming = skeleton("mamba2");
+  naming.root = "backbone.", naming.embedding = "embeddings", naming.final_norm = "norm_f";
+  naming.attn_norm = "norm";
+  naming.mamba2 = "mixer";
+  return naming;
+}
+
 constexpr std::array kNamings = {skeleton("llama"),
                                  skeleton("mistral"),
                                  skeleton("qwen2"),
@@ -119,12 +157,20 @@ constexpr std::array kNamings = {skeleton("llama"),
                                  gpt_oss(),
                                  llama4(),
                                  glm4_moe(),
+                                 lfm2("lfm2"),
+                                 lfm2_moe(),
+                                 qwen3_next("qwen3_next"),
+                                 qwen3_next("qwen3_5_text"),
+                                 qwen3_next("qwen3_5_moe_text"),
+                                 mamba2(),
                                  grok1()};
 
 }  // namespace
 
 const HfNaming* find_hf_naming(std::string_view family) {
   if (family == "llama4") family = "llama4_text";
+  if (family == "qwen3_5") family = "qwen3_5_text";
+  if (family == "qwen3_5_moe") family = "qwen3_5_moe_text";
   for (const HfNaming& naming : kNamings)
     if (family == naming.family) return &naming;
   return nullptr;

@@ -16,7 +16,12 @@ enum class ExpertLayout {
 // Empty: the family has no such tensor.
 struct HfNaming {
   const char* family;
+  const char *root = "model.", *embedding = "embed_tokens", *final_norm = "norm";
   const char* attention = "self_attn";
+  const char *attention_out = "o_proj", *q_norm = "q_norm", *k_norm = "k_norm";
+  bool gate_in_queries = false;  // q_proj [heads x 2 d, h]: the queries of a head, then its output gate
+  const char *short_conv = "", *gated_delta = "", *mamba2 = "";
+  bool delta_by_heads = false;  // in_proj_qkvz and in_proj_ba, key head by key head
   const char* attn_norm = "input_layernorm";
   const char* mlp_norm = "post_attention_layernorm";
   const char* attn_post_norm = "";
@@ -28,8 +33,10 @@ struct HfNaming {
   const char* router = "gate";
   const char* score_bias = "";
   const char* shared = "";
+  const char* shared_gate = "";
   ExpertLayout layout = ExpertLayout::PerExpert;
-  const char *gate = "gate_proj", *up = "up_proj", *down = "down_proj";  // of an expert
+  const char *gate = "gate_proj", *up = "up_proj", *down = "down_proj";              // of an expert
+  const char *mlp_gate = "gate_proj", *mlp_up = "up_proj", *mlp_down = "down_proj";  // of a dense MLP
   bool latent_attention = false, further_predictions = false;
 };
 

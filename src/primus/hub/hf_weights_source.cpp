@@ -61,12 +61,11 @@ int64_t blocks(int64_t size, int64_t block) {
 // Calls copy(first element, count, elements from out) along the faster of the part's two directions.
 // Reads of a tile of rows at a time keep the output of a turned part in the cache.
 template <class T, class Read>
-void gather(const WeightPart& part, int64_t begin, int64_t end, std::span<T> out, const Read& read) {
-  const int64_t cols = part.cols(), rows = end - begin;
-  const int64_t start = part.offset + begin * part.row_stride;
+void gather_group(const WeightPart& part, int64_t start, int64_t rows, std::span<T> out, const Read& read) {
+  const int64_t cols = part.cols();
   if (rows == 0 || cols == 0) return;
   const bool is_dense = cols == 1 ? part.row_stride == 1 : part.col_stride == 1 && part.row_stride == cols;
-  if (is_dense) return read(start, out);
+  if (is_dense) return read(start, out.first(static_cast<size_t>(rows * cols)));
   std::vector<T> run(kRun);
   // `count` elements, `stride` apart, to places `to_stride` apart.
   const auto line = [&](int64_t from, int64_t count, int64_t stride, T* to, int64_t to_stride) {
@@ -89,12 +88,22 @@ void gather(const WeightPart& part, int64_t begin, int64_t end, std::span<T> out
            &out[tile * cols + c], cols);
 }
 
+template <class T, class Read>
+void gather(const WeightPart& part, int64_t begin, int64_t end, std::span<T> out, const Read& read) {
+  const int64_t of_group = part.group_rows > 0 ? part.group_rows : std::max<int64_t>(1, end);
+  for (int64_t at = begin; at < end;) {
+    const int64_t rows = std::min(end, (at / of_group + 1) * of_group) - at;
+    gather_group(part, part.row_start(at), rows, out.subspan(static_cast<size_t>((at - begin) * part.cols())), read);
+    at += rows;
+  }
+}
+
 template <class T>
 void scatter(const WeightPart& part, const std::byte* from, std::byte* to) {
   for (int64_t tile = 0; tile < part.rows(); tile += kTileRows)
     for (int64_t c = 0; c < part.cols(); ++c)
       for (int64_t r = tile; r < std::min(tile + kTileRows, part.rows()); ++r)
-        std::memcpy(to + (part.offset + r * part.row_stride + c * part.col_stride) * static_cast<int64_t>(sizeof(T)),
+        std::memcpy(to + (part.row_start(r) + c * part.col_stride) * static_cast<int64_t>(sizeof(T)),
                     from + (r * part.cols() + c) * static_cast<int64_t>(sizeof(T)), sizeof(T));
 }
 
@@ -358,7 +367,8 @@ std::vector<std::byte> assemble(const HfTensor& tensor, Dtype dtype, const Fetch
     values.resize(static_cast<size_t>(part.rows() * part.cols()));
     fetch(part, values);
     const bool is_dense =
-        part.cols() == 1 ? part.row_stride == 1 : part.col_stride == 1 && part.row_stride == part.cols();
+        part.group_rows == 0 &&
+        (part.cols() == 1 ? part.row_stride == 1 : part.col_stride == 1 && part.row_stride == part.cols());
     encoded.resize(is_dense ? 0 : values.size() * element);
     const std::span<std::byte> to =
         is_dense ? std::span(out).subspan(static_cast<size_t>(part.offset) * element, values.size() * element)

@@ -11,7 +11,6 @@ namespace primus::kernels {
 
 namespace {
 
-constexpr double kTiny = 1e-20;  // keeps a sum of vanishing scores a divisor
 
 template <class F>
 void with_float_or_double(const at::Tensor& t, const F& f) {
@@ -142,7 +141,7 @@ void undo_weighting(const RouterOptions& o, const T* dw, const T* v, T* dv) {
   const T scale = static_cast<T>(o.scale);
   for (int64_t j = 0; j < k; ++j) dv[j] = dw[j] * scale;
   if (!o.renormalise) return;
-  T sum = static_cast<T>(kTiny), along = 0;
+  T sum = static_cast<T>(o.sum_floor), along = 0;
   for (int64_t j = 0; j < k; ++j) sum += v[j];
   for (int64_t j = 0; j < k; ++j) along += dv[j] * (v[j] / sum);
   for (int64_t j = 0; j < k; ++j) dv[j] = (dv[j] - along) / sum;
@@ -221,7 +220,7 @@ at::Tensor router_weights_forward(const at::Tensor& logits_any, const at::Tensor
       for (int64_t n = begin; n < end; ++n) {
         T* const w = to + n * k;
         chosen_scores(options, from + n * num_experts, num_experts, chosen + n * k, w);
-        T divisor = static_cast<T>(kTiny);
+        T divisor = static_cast<T>(options.sum_floor);
         for (int64_t j = 0; j < k; ++j) divisor += w[j];
         const T scale = static_cast<T>(options.scale);
         for (int64_t j = 0; j < k; ++j) w[j] = (options.renormalise ? w[j] / divisor : w[j]) * scale;

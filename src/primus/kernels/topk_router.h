@@ -26,7 +26,8 @@ struct TopKOptions {
 struct RouterOptions {
   RouterScore score = RouterScore::SoftmaxOverAll;
   TopKOptions top;
-  bool renormalise = false;  // weights / (sum of the chosen + 1e-20)
+  bool renormalise = false;  // weights / (sum of the chosen + sum_floor)
+  double sum_floor = 1e-20;  // keeps a sum of vanishing scores a divisor
   double scale = 1;          // multiplies the weights last
 };
 

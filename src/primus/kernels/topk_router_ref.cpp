@@ -40,7 +40,7 @@ at::Tensor router_weights(const at::Tensor& logits, const at::Tensor& experts, c
       weights = at::softplus(logits.gather(1, experts)).sqrt();
       break;
   }
-  if (o.renormalise) weights = weights / (weights.sum(-1, true) + 1e-20);
+  if (o.renormalise) weights = weights / (weights.sum(-1, true) + o.sum_floor);
   return weights * o.scale;
 }
 

@@ -45,13 +45,15 @@ Block::Block(const spec::LayerSpec& layer, const std::string& prefix, int64_t in
     : layer_(layer), prefix_(prefix), options_(options) {
   const int64_t h = model.hidden_size;
   const FirstWeights first = first_weights(layer_, model.init);
-  attention_half_ =
-      half(layer_.input_norm, layer_.attention_output_norm, prefix + ".attn_norm", prefix + ".attn_post_norm", h);
-  mixer_ = make_mixer(layer_.attention, h, first,
-                      {.name = prefix + ".attn",
+  if (layer_.has_mixer)
+    attention_half_ =
+        half(layer_.input_norm, layer_.attention_output_norm, prefix + ".attn_norm", prefix + ".attn_post_norm", h);
+  mixer_ = make_mixer(layer_, h, first,
+                      {.name = prefix + "." + mixer_name(layer_),
                        .rope = std::move(rope),
                        .recompute_core = options.recompute_attention_core,
                        .recompute_up_projection = options.recompute_up_projection});
+  if (!layer_.has_mlp) return;
   mlp_half_ =
       half(layer_.post_attention_norm, layer_.mlp_output_norm, prefix + ".mlp_norm", prefix + ".mlp_post_norm", h);
   if (layer_.moe) {
@@ -84,8 +86,11 @@ at::Tensor Block::feed_forward(const at::Tensor& x_bth, const Context& context) 
 }
 
 void Block::forward(Stream& stream, const Context& context) {
-  const at::Tensor mixed = mixer_->forward(enter(stream, attention_half_, layer_.input_norm), context);
-  stream.branch_bth = leave(mixed, attention_half_, layer_.attention_output_norm, ".attn.dropout", context);
+  if (mixer_) {
+    const at::Tensor mixed = mixer_->forward(enter(stream, attention_half_, layer_.input_norm), context);
+    stream.branch_bth = leave(mixed, attention_half_, layer_.attention_output_norm, ".attn.dropout", context);
+  }
+  if (!layer_.has_mlp) return;
   const at::Tensor fed = feed_forward(enter(stream, mlp_half_, layer_.post_attention_norm), context);
   stream.branch_bth = leave(fed, mlp_half_, layer_.mlp_output_norm, ".mlp.dropout", context);
 }
@@ -94,10 +99,10 @@ std::vector<Parameter*> Block::parameters() {
   std::vector<Parameter*> all;
   const auto append = [&all](const std::vector<Parameter*>& more) { all.insert(all.end(), more.begin(), more.end()); };
   append_parameters(all, attention_half_.norm, attention_half_.norm_bias);
-  append(mixer_->parameters());
+  if (mixer_) append(mixer_->parameters());
   append_parameters(all, attention_half_.output_norm, attention_half_.output_norm_bias, mlp_half_.norm,
                     mlp_half_.norm_bias);
-  append(moe_ ? moe_->parameters() : mlp_->parameters());
+  if (layer_.has_mlp) append(moe_ ? moe_->parameters() : mlp_->parameters());
   append_parameters(all, mlp_half_.output_norm, mlp_half_.output_norm_bias);
   return all;
 }

@@ -1,4 +1,4 @@
-// One decoder layer: attention and feed-forward network around a residual stream.
+// One decoder layer: a mixer and a feed-forward network around a residual stream, or one of the two alone.
 #pragma once
 
 #include <memory>
@@ -36,7 +36,7 @@ class Block {
   Block(const spec::LayerSpec& layer, const std::string& prefix, int64_t index, const spec::Model& model,
         RopeTable rope, BlockOptions options);
 
-  // x + attention(norm(x)), then + mlp(norm(.)).  [b, t, h] -> [b, t, h]
+  // x + mixer(norm(x)), then + mlp(norm(.)).  [b, t, h] -> [b, t, h]
   void forward(Stream& stream, const Context& context);
 
   std::vector<Parameter*> parameters();  // forward order
@@ -59,8 +59,8 @@ class Block {
   std::string prefix_;
   BlockOptions options_;
   Half attention_half_, mlp_half_;
-  std::unique_ptr<Mixer> mixer_;
-  std::unique_ptr<Mlp> mlp_;  // one of these two
+  std::unique_ptr<Mixer> mixer_;  // null in a layer without one
+  std::unique_ptr<Mlp> mlp_;      // one of these two, or none
   std::unique_ptr<MoeLayer> moe_;
 };
 

@@ -35,6 +35,7 @@ int64_t KeyValueCache::size_bytes() const {
   for (const auto& [name, rows] : layers_) {
     bytes += static_cast<int64_t>(rows.first.values.nbytes() + rows.second.values.nbytes());
   }
+  for (const auto& [name, state] : states_) bytes += static_cast<int64_t>(state.defined() ? state.nbytes() : 0);
   return bytes;
 }
 

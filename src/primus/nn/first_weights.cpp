@@ -1,5 +1,7 @@
 #include "primus/nn/first_weights.h"
 
+#include <cmath>
+
 namespace primus::nn {
 
 FirstWeights first_weights(const spec::LayerSpec& layer, const spec::Init& init) {
@@ -60,6 +62,26 @@ std::unique_ptr<Parameter> projection_bias(bool wanted, std::vector<Piece> piece
   }
   const InitKind kind = spread.std > 0 ? InitKind::Normal : InitKind::Zeros;
   return std::make_unique<Parameter>(std::move(pieces), std::vector<int64_t>{width}, kind, spread);
+}
+
+namespace {
+
+Spread within_kernel(int64_t kernel) {
+  const double bound = 1 / std::sqrt(static_cast<double>(kernel));
+  return Spread::between(-bound, bound);
+}
+
+}  // namespace
+
+std::unique_ptr<Parameter> conv_weight(const std::string& name, int64_t channels, int64_t kernel) {
+  return std::make_unique<Parameter>(name + ".weight", std::vector<int64_t>{channels, kernel}, InitKind::Uniform,
+                                     within_kernel(kernel));
+}
+
+std::unique_ptr<Parameter> conv_bias(bool wanted, const std::string& name, int64_t channels, int64_t kernel) {
+  if (!wanted) return nullptr;
+  return std::make_unique<Parameter>(name + ".bias", std::vector<int64_t>{channels}, InitKind::Uniform,
+                                     within_kernel(kernel));
 }
 
 }  // namespace primus::nn

@@ -29,6 +29,11 @@ std::unique_ptr<Parameter> projection(std::vector<Piece> pieces, int64_t input_w
 // <piece>.bias of the same pieces: [sum of rows]; null unless wanted.
 std::unique_ptr<Parameter> projection_bias(bool wanted, std::vector<Piece> pieces, Spread spread);
 
+// `name`.weight [channels, kernel] of a convolution of every channel by itself, and `name`.bias [channels] or null:
+// uniform within 1 / sqrt(kernel), as torch's Conv1d starts.
+std::unique_ptr<Parameter> conv_weight(const std::string& name, int64_t channels, int64_t kernel);
+std::unique_ptr<Parameter> conv_bias(bool wanted, const std::string& name, int64_t channels, int64_t kernel);
+
 // Appends what is there.
 template <class... Owners>
 void append_parameters(std::vector<Parameter*>& all, const Owners&... owners) {

@@ -2,6 +2,10 @@
 
 #include <cmath>
 
+#include "primus/nn/gated_delta.h"
+#include "primus/nn/mamba2.h"
+#include "primus/nn/short_conv.h"
+
 namespace primus::nn {
 
 namespace {
@@ -136,10 +140,18 @@ std::vector<Parameter*> LatentAttention::parameters() {
   return all;
 }
 
-std::unique_ptr<Mixer> make_mixer(const spec::Attention& shape, int64_t hidden, const FirstWeights& first,
+const char* mixer_name(const spec::LayerSpec& layer) {
+  return layer.short_conv ? "conv" : layer.gated_delta ? "delta" : layer.mamba2 ? "mamba" : "attn";
+}
+
+std::unique_ptr<Mixer> make_mixer(const spec::LayerSpec& layer, int64_t hidden, const FirstWeights& first,
                                   const MixerOptions& options) {
-  if (shape.latent) return std::make_unique<LatentAttention>(shape, hidden, first, options);
-  return std::make_unique<SelfAttention>(shape, hidden, first, options);
+  if (!layer.has_mixer) return nullptr;
+  if (layer.short_conv) return std::make_unique<ShortConv>(*layer.short_conv, hidden, first, options);
+  if (layer.gated_delta) return std::make_unique<GatedDeltaNet>(*layer.gated_delta, hidden, first, options);
+  if (layer.mamba2) return std::make_unique<Mamba2>(*layer.mamba2, hidden, first, options);
+  if (layer.attention.latent) return std::make_unique<LatentAttention>(layer.attention, hidden, first, options);
+  return std::make_unique<SelfAttention>(layer.attention, hidden, first, options);
 }
 
 }  // namespace primus::nn

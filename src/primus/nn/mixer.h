@@ -1,4 +1,4 @@
-// The half of a layer in which tokens look at each other: one interface for every kind of attention.
+// The half of a layer in which tokens look at each other: one interface for attention and what stands in its place.
 #pragma once
 
 #include <memory>
@@ -11,6 +11,9 @@
 
 namespace primus::nn {
 
+// Of its parameters' names: "attn", "conv", "delta", "mamba".
+const char* mixer_name(const spec::LayerSpec& layer);
+
 class Mixer {
  public:
   virtual ~Mixer() = default;
@@ -20,7 +23,7 @@ class Mixer {
 };
 
 struct MixerOptions {
-  std::string name;  // "layer.3.attn": prefix of parameters and random streams
+  std::string name;  // "layer.3.attn": prefix of parameters, random streams and states
   RopeTable rope;
   bool recompute_core = false;           // keep the heads, compute the attention again in backward
   bool recompute_up_projection = false;  // latent attention: keep the latents only
@@ -61,7 +64,8 @@ class LatentAttention : public Mixer {
   std::unique_ptr<Parameter> kv_down_, kv_down_bias_, kv_norm_, kv_up_, sinks_, out_, out_bias_;
 };
 
-std::unique_ptr<Mixer> make_mixer(const spec::Attention& shape, int64_t hidden, const FirstWeights& first,
+// The first half of a layer. Null where the layer has none.
+std::unique_ptr<Mixer> make_mixer(const spec::LayerSpec& layer, int64_t hidden, const FirstWeights& first,
                                   const MixerOptions& options);
 
 }  // namespace primus::nn

@@ -51,6 +51,17 @@ void draw_normal(const at::Tensor& values, kernels::PhiloxKey key, const Spread&
   }
 }
 
+void draw_between(const at::Tensor& values, kernels::PhiloxKey key, InitKind kind, const Spread& spread) {
+  if (kind != InitKind::StepBias) {
+    kernels::fill_uniform(values, key, 0, spread.low, spread.high);
+    if (kind == InitKind::LogOfUniform) values.log_();
+    return;
+  }
+  kernels::fill_uniform(values, key, 0, std::log(spread.low), std::log(spread.high));
+  const at::Tensor steps = values.to(at::kDouble).exp();
+  values.copy_(steps + (-at::expm1(-steps)).log());  // the inverse of softplus
+}
+
 }  // namespace
 
 void Parameter::initialise(uint64_t seed, spec::Dtype compute_dtype, spec::Dtype stored) {
@@ -63,6 +74,8 @@ void Parameter::initialise(uint64_t seed, spec::Dtype compute_dtype, spec::Dtype
     row += piece.num_rows;
     const kernels::PhiloxKey key = kernels::philox_key(seed, piece.name, 0);
     if (init_ == InitKind::Normal) draw_normal(values, key, piece.spread.value_or(spread_));
+    if (init_ == InitKind::Uniform || init_ == InitKind::LogOfUniform || init_ == InitKind::StepBias)
+      draw_between(values, key, init_, piece.spread.value_or(spread_));
     if (init_ == InitKind::XavierUniform) {
       const double fan_sum = static_cast<double>(piece.num_rows + row_elements());
       const double limit = std::sqrt(6.0 / fan_sum);

@@ -17,14 +17,28 @@
 namespace primus::nn {
 
 // How fresh values are drawn. Streams are keyed by the piece's own name and the flat index in it.
-enum class InitKind { Zeros, Ones, Normal, XavierUniform };
+enum class InitKind {
+  Zeros,
+  Ones,
+  Normal,
+  XavierUniform,
+  Uniform,       // between the spread's bounds
+  LogOfUniform,  // log of such a value: a decay
+  StepBias       // softplus of it is a step between the bounds, whose logarithm is uniform
+};
 
-// Of a normal law. cut > 0: no value lies outside of +-cut. The law inside is that of drawing again until one fits, but
-// every value still takes one element of its stream: the inverse distribution function of the part between the cuts.
-// Streams reach 6.34 standard deviations, so a cut beyond that changes nothing.
+// Of a normal law, or the bounds of a uniform one. cut > 0: no value lies outside of +-cut. The law inside is that of
+// drawing again until one fits, but every value still takes one element of its stream: the inverse distribution
+// function of the part between the cuts. Streams reach 6.34 standard deviations, so a cut beyond that changes nothing.
 struct Spread {
   Spread(double standard_deviation = 0, double cut_at = 0) : std(standard_deviation), cut(cut_at) {}
+  static Spread between(double low, double high) {
+    Spread spread;
+    spread.low = low, spread.high = high;
+    return spread;
+  }
   double std, cut;
+  double low = 0, high = 0;
 };
 
 // A contiguous range of rows of a fused parameter that has a name of its own (q of qkv, gate of fc1): the unit of

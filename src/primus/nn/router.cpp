@@ -81,6 +81,7 @@ kernels::RouterOptions options_for(const spec::Moe& moe) {
             : r.normalise_over_all                       ? kernels::RouterScore::SoftmaxOverAll
                                                          : kernels::RouterScore::SoftmaxOverChosen;
   o.renormalise = r.renormalise;
+  o.sum_floor = r.sum_floor;
   o.scale = r.scale;
   if (r.groups) {
     o.top.num_groups = r.groups->num_groups;

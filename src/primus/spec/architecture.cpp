@@ -24,9 +24,16 @@ RunSpec comparable(const Model& model) {
   for (LayerSpec& layer : m.layers) {
     layer.hidden_dropout = layer.attention.dropout = 0;
     layer.init.reset();
+    if (!attends(layer)) layer.attention = {};
+    if (!layer.has_mixer) layer.input_norm = {};
+    if (!layer.has_mlp) {
+      layer.mlp = {}, layer.post_attention_norm = {};
+      layer.moe.reset();
+    }
     if (!layer.moe) continue;
     layer.mlp = {};
     Router& router = layer.moe->router;
+    if (!router.renormalise) router.sum_floor = Router{}.sum_floor;
     if (router.score == RouterScore::Softmax && router.renormalise)
       router.normalise_over_all = router.renormalise = false;
     if (router.score == RouterScore::Sigmoid) router.normalise_over_all = false;  // each score stands for itself

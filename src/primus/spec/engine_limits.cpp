@@ -37,7 +37,12 @@ void model_limits(const Model& model, Limits& limits) {
   const auto mixer = std::find_if(model.layers.begin(), model.layers.end(),
                                   [](const LayerSpec& layer) { return !layer.other_mixer.empty(); });
   if (mixer != model.layers.end()) limits.add(true, "model.layers.other_mixer", mixer->other_mixer + " layers");
-  limits.add(any([](const LayerSpec& l) { return !is_built(l.attention); }), "model.layers.attention.qk_norm",
+  const auto norms_otherwise = [](const LayerSpec& l) {
+    return l.gated_delta && l.gated_delta->output_norm.kind != NormKind::RmsNorm;
+  };
+  limits.add(any(norms_otherwise), "model.layers.gated_delta", "gated delta nets with norms other than RMS norms");
+  limits.add(any([](const LayerSpec& l) { return attends(l) && !is_built(l.attention); }),
+             "model.layers.attention.qk_norm",
              "with norms on queries and keys other than RMS norms, in front of the rotation where they have weights");
   limits.add(any([](const LayerSpec& l) { return l.attention.logit_soft_cap != 0 && l.attention.dropout > 0; }),
              "model.layers.attention.logit_soft_cap", "with a soft cap on attention and dropout in it");

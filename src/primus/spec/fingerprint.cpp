@@ -8,6 +8,18 @@ namespace {
 void add_family(const LayerSpec& layer, Json& out) {
   const Attention& a = layer.attention;
   if (!layer.other_mixer.empty()) out["mixer"] = layer.other_mixer;
+  if (layer.short_conv) out["short_conv"] = {layer.short_conv->kernel_size, layer.short_conv->bias};
+  if (layer.gated_delta) {
+    const GatedDelta& g = *layer.gated_delta;
+    out["gated_delta"] = {g.num_key_heads,  g.num_value_heads, g.key_head_dim,
+                          g.value_head_dim, g.kernel_size,     g.output_norm.zero_centered_gain};
+  }
+  if (layer.mamba2) {
+    const Mamba2& m = *layer.mamba2;
+    out["mamba2"] = {m.num_heads, m.head_dim, m.num_groups, m.state_dim, m.kernel_size, m.bias, m.conv_bias};
+  }
+  if (!layer.has_mixer) out["has_mixer"] = false;
+  if (!layer.has_mlp) out["has_mlp"] = false;
   if (!layer.norms_in_front) out["norms_in_front"] = false;
   if (layer.attention_output_norm) out["attention_output_norm"] = true;
   if (layer.mlp_output_norm) out["mlp_output_norm"] = true;

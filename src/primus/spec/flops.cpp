@@ -11,9 +11,21 @@ double wide(int64_t value) {
   return static_cast<double>(value);
 }
 
-// Layers of another mixer have no formula here: their attention counts as nothing.
-bool has_attention(const LayerSpec& layer) {
-  return layer.other_mixer.empty();
+// Forward products of a mixer that is no attention, per token, in multiply-adds: the terms of Megatron-LM's formulas
+// (mamba_layer_flops; the linear attention of num_floating_point_operations), and the same count for a short
+// convolution. Gates and norms are not counted.
+double mixer_multiply_adds(const LayerSpec& layer, double h) {
+  if (layer.short_conv) return 4 * h * h + wide(layer.short_conv->kernel_size) * h;
+  if (layer.gated_delta) {
+    const GatedDelta& g = *layer.gated_delta;
+    const double qk = 2 * wide(g.num_key_heads * g.key_head_dim), v = wide(g.num_value_heads * g.value_head_dim);
+    const double rule = 4 * v * wide(g.value_head_dim);  // k k^T, v k^T, the decayed state, its product with q
+    return h * (qk + 2 * v + 2 * wide(g.num_value_heads)) + wide(g.kernel_size) * (qk + v) + rule + h * v;
+  }
+  if (!layer.mamba2) return 0;
+  const Mamba2& m = *layer.mamba2;
+  const double inner = wide(m.num_heads * m.head_dim), state = wide(m.state_dim);
+  return h * (2 * inner + 2 * wide(m.num_groups) * state + wide(m.num_heads)) + 3.5 * inner * state + inner * h;
 }
 
 int64_t latent_query_dim(const LatentAttention& m) {
@@ -39,6 +51,7 @@ double megatron_attention(const Attention& a, double h, double s, bool counts_ga
 
 // Only SiLU counts as gated: upstream looks at `swiglu` (Megatron) or at silu (Bridge).
 double megatron_mlp(const LayerSpec& layer, double h, bool counts_latent) {
+  if (!layer.has_mlp) return 0;
   const auto factor = [](const Mlp& mlp) { return mlp.gated && mlp.activation == Activation::Silu ? 3.0 : 2.0; };
   if (!layer.moe) return 6 * h * wide(layer.mlp.ffn_size) * factor(layer.mlp);
   const Moe& moe = *layer.moe;
@@ -54,7 +67,7 @@ double megatron_flops(const Model& model, double s) {
   const double depth = model.mtp ? wide(model.mtp->depth) : 0;
   const auto layer_flops = [&](const LayerSpec& layer) {
     return megatron_mlp(layer, h, megatron) +
-           (has_attention(layer) ? megatron_attention(layer.attention, h, s, megatron) : 0);
+           (attends(layer) ? megatron_attention(layer.attention, h, s, megatron) : 6 * mixer_multiply_adds(layer, h));
   };
   double flops = 6 * h * wide(model.padded_vocab_size) * (depth + 1) + 6 * depth * (3 * h + 2 * h * h);
   for (const LayerSpec& layer : model.layers) flops += layer_flops(layer);
@@ -69,7 +82,7 @@ double torchtitan_flops(const Model& model, double s) {
   const ModelSize size = count_parameters(model, false);
   double flops = 6 * wide(size.active_layers + size.final_norm + size.head);
   for (const LayerSpec& layer : model.layers) {
-    if (!has_attention(layer)) continue;
+    if (!attends(layer)) continue;
     const Attention& a = layer.attention;
     const int64_t width = a.latent ? latent_query_dim(*a.latent) + a.latent->v_head_dim : 2 * a.head_dim;
     flops += 6 * wide(a.num_heads * width) * s;
@@ -95,14 +108,14 @@ double maxtext_pairs(const Attention& a, double s) {
 double maxtext_layer(const LayerSpec& layer, double emb, double s) {
   const auto ffn = [emb](const Mlp& mlp, int64_t width) { return 2 * wide(width) * emb * (mlp.gated ? 3 : 2); };
   double flops = 0;
-  if (layer.moe) {
+  if (layer.has_mlp && layer.moe) {
     const Moe& moe = *layer.moe;
     flops += 2 * emb * wide(moe.num_experts) + ffn(moe.expert, moe.expert.ffn_size) * wide(moe.top_k) +
              ffn(moe.expert, moe.shared_ffn_size);
-  } else {
+  } else if (layer.has_mlp) {
     flops += ffn(layer.mlp, layer.mlp.ffn_size);
   }
-  if (!has_attention(layer)) return flops;
+  if (!attends(layer)) return flops + 2 * mixer_multiply_adds(layer, emb);
   const Attention& a = layer.attention;
   const double heads = wide(a.num_heads), pairs_per_token = maxtext_pairs(a, s) / s;
   if (a.latent) {

@@ -48,6 +48,7 @@ struct Router {
   RouterScore score = RouterScore::Softmax;
   bool normalise_over_all = false;  // softmax over all experts before the choice; otherwise over the chosen ones
   bool renormalise = false;         // weights of the chosen experts are divided by their sum
+  double sum_floor = 1e-20;         // added to that sum
   double scale = 1;                 // multiplies the weights last
   bool bias = false;                // the router is a linear layer with a bias
   std::optional<GroupLimit> groups;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "primus/spec/attention.h"
+#include "primus/spec/mixers.h"
 #include "primus/spec/mlp.h"
 #include "primus/spec/norm.h"
 
@@ -26,16 +27,25 @@ struct LayerInit {
 struct LayerSpec {
   bool norms_in_front = true;  // false: attention and MLP read the residual stream itself; both norms below are unused
   Norm input_norm;
-  Attention attention;
+  Attention attention;  // unused where one of the next three stands in its place
+  std::optional<ShortConv> short_conv;
+  std::optional<GatedDelta> gated_delta;
+  std::optional<Mamba2> mamba2;
   Norm post_attention_norm;  // in front of the MLP
   Mlp mlp;                   // the dense MLP; unused where `moe` is set
   std::optional<Moe> moe;
+  bool has_mixer = true, has_mlp = true;  // hybrid stacks: a layer may have one half alone, with its norm
   std::optional<Norm> attention_output_norm, mlp_output_norm;  // in front of the residual additions
   double hidden_dropout = 0;                                   // after the attention projection and after the MLP
   std::string other_mixer;        // "mamba", ...: a mixer that this description does not hold; empty: attention
   std::optional<LayerInit> init;  // nothing: model.init
   int64_t other_parameters = 0;   // weights that no field above stands for: counted, not described
 };
+
+// Whether the layer's first half is attention that `attention` describes.
+inline bool attends(const LayerSpec& layer) {
+  return layer.has_mixer && layer.other_mixer.empty() && !layer.short_conv && !layer.gated_delta && !layer.mamba2;
+}
 
 enum class InitLaw { Normal, XavierUniform };
 

@@ -60,15 +60,44 @@ int64_t shared_parameters(const Moe& moe, int64_t hidden) {
 
 int64_t layer_norm_parameters(const LayerSpec& layer, int64_t hidden) {
   int64_t count = 0;
-  for (const auto& norm : {layer.attention_output_norm, layer.mlp_output_norm})
-    if (norm) count += norm_parameters(*norm, hidden);
-  if (!layer.norms_in_front) return count;
-  return count + norm_parameters(layer.input_norm, hidden) + norm_parameters(layer.post_attention_norm, hidden);
+  const auto add = [&](const Norm& norm) { count += norm_parameters(norm, hidden); };
+  if (layer.has_mixer && layer.attention_output_norm) add(*layer.attention_output_norm);
+  if (layer.has_mlp && layer.mlp_output_norm) add(*layer.mlp_output_norm);
+  if (layer.has_mixer && layer.norms_in_front) add(layer.input_norm);
+  if (layer.has_mlp && layer.norms_in_front) add(layer.post_attention_norm);
+  return count;
+}
+
+int64_t short_conv_parameters(const ShortConv& c, int64_t hidden) {
+  return hidden * (4 * hidden + c.kernel_size) + (c.bias ? 5 * hidden : 0);
+}
+
+// The decay of a head is made of two numbers, A and the bias of its step.
+int64_t gated_delta_parameters(const GatedDelta& g, int64_t hidden) {
+  const int64_t qk = 2 * g.num_key_heads * g.key_head_dim, v = g.num_value_heads * g.value_head_dim;
+  return hidden * (qk + 2 * v + 2 * g.num_value_heads) + g.kernel_size * (qk + v) + 2 * g.num_value_heads +
+         norm_parameters(g.output_norm, g.value_head_dim) + v * hidden;
+}
+
+int64_t mamba2_parameters(const Mamba2& m, int64_t hidden) {
+  const int64_t inner = m.num_heads * m.head_dim, channels = inner + 2 * m.num_groups * m.state_dim;
+  const int64_t in = inner + channels + m.num_heads;
+  int64_t count = hidden * in + channels * m.kernel_size + 3 * m.num_heads + inner + inner * hidden;
+  if (m.conv_bias) count += channels;
+  return count + (m.bias ? in + hidden : 0);
+}
+
+int64_t mixer_parameters(const LayerSpec& layer, int64_t hidden) {
+  if (layer.short_conv) return short_conv_parameters(*layer.short_conv, hidden);
+  if (layer.gated_delta) return gated_delta_parameters(*layer.gated_delta, hidden);
+  if (layer.mamba2) return mamba2_parameters(*layer.mamba2, hidden);
+  return attends(layer) ? attention_parameters(layer.attention, hidden) : 0;
 }
 
 void add_layer(const LayerSpec& layer, int64_t hidden, LayerParts& parts) {
-  if (layer.other_mixer.empty()) parts.attention += attention_parameters(layer.attention, hidden);
+  (attends(layer) ? parts.attention : parts.other_mixers) += mixer_parameters(layer, hidden);
   parts.norms += layer_norm_parameters(layer, hidden);
+  if (!layer.has_mlp) return;
   if (!layer.moe) {
     parts.dense_mlp += mlp_parameters(layer.mlp, hidden);
     return;
@@ -81,8 +110,8 @@ void add_layer(const LayerSpec& layer, int64_t hidden, LayerParts& parts) {
 }
 
 int64_t sum(const LayerParts& parts, bool active) {
-  return parts.attention + parts.dense_mlp + (active ? parts.active_experts : parts.experts) + parts.shared_experts +
-         parts.routers + parts.norms;
+  return parts.attention + parts.other_mixers + parts.dense_mlp + (active ? parts.active_experts : parts.experts) +
+         parts.shared_experts + parts.routers + parts.norms;
 }
 
 }  // namespace

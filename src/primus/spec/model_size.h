@@ -20,20 +20,20 @@ struct ModelSize {
 
 // Parameters as built (padded vocabulary rows count when `padded`; published counts use padded = false). Buffers are no
 // parameters: the correction bias of a router is not counted.
-// Layers with another mixer count without it: has_known_size says whether there are any.
+// A mixer that has only a name (LayerSpec::other_mixer) is not counted: has_known_size says whether there is one.
 ModelSize count_parameters(const Model& model, bool padded);
 bool has_known_size(const Model& model);
 
 // What the layers' parameters are made of; the parts add up to ModelSize::layers.
 struct LayerParts {
-  int64_t attention = 0, dense_mlp = 0, experts = 0, shared_experts = 0, routers = 0, norms = 0;
+  int64_t attention = 0, other_mixers = 0, dense_mlp = 0, experts = 0, shared_experts = 0, routers = 0, norms = 0;
   int64_t active_experts = 0;  // of `experts`, what one token passes
 };
 LayerParts count_layer_parts(const Model& model);
 
 // Model FLOPs per token of a forward and backward pass at this sequence length, recomputation never counted, by the
 // formula that model.flops_formula names (the trainers differ in what they count: causal halves, routers, padded rows,
-// gates). Layers with another mixer count without it.
+// gates). A mixer that has only a name counts as nothing.
 double flops_per_token(const Model& model, int64_t sequence_length);
 
 }  // namespace primus::spec

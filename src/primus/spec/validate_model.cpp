@@ -16,8 +16,10 @@ class ArchitectureChecker {
   void check() {
     for (const LayerSpec& layer : run_.model.layers) {
       if (!layer.other_mixer.empty()) continue;
-      check_attention(layer.attention);
+      if (attends(layer)) check_attention(layer.attention);
+      check_mixer(layer);
       check_dropout(layer);
+      if (!layer.has_mlp) continue;
       if (layer.moe)
         check_experts(*layer.moe);
       else
@@ -66,6 +68,30 @@ class ArchitectureChecker {
     if (a.chunk_size && a.window_keys)
       error("model.layers.attention.chunk_size", "a layer attends in chunks and in a window", "one of the two");
     if (a.dropout >= 1) error("attention.dropout", "a dropout of 1 leaves nothing", "less than 1");
+  }
+
+  void at_least(const char* field, const std::string& what, int64_t found, int64_t least) {
+    if (found < least) error(field, what + " of " + format_thousands(found), "at least " + format_thousands(least));
+  }
+
+  void check_mixer(const LayerSpec& layer) {
+    if (layer.short_conv) at_least("model.layers.short_conv", "a convolution", layer.short_conv->kernel_size, 1);
+    if (layer.gated_delta) {
+      const GatedDelta& g = *layer.gated_delta;
+      at_least("model.layers.gated_delta.kernel_size", "a convolution", g.kernel_size, 1);
+      at_least("model.layers.gated_delta.key_head_dim", "a key head", g.key_head_dim, 1);
+      at_least("model.layers.gated_delta.value_head_dim", "a value head", g.value_head_dim, 1);
+      at_least("model.layers.gated_delta.num_key_heads", "a number of key heads", g.num_key_heads, 1);
+      divides("model.layers.gated_delta.num_key_heads", "value heads", g.num_value_heads, g.num_key_heads, "key heads");
+    }
+    if (!layer.mamba2) return;
+    const Mamba2& m = *layer.mamba2;
+    at_least("model.layers.mamba2.kernel_size", "a convolution", m.kernel_size, 1);
+    at_least("model.layers.mamba2.num_heads", "a number of heads", m.num_heads, 1);
+    at_least("model.layers.mamba2.head_dim", "a head", m.head_dim, 1);
+    at_least("model.layers.mamba2.state_dim", "a state", m.state_dim, 1);
+    at_least("model.layers.mamba2.num_groups", "a number of groups", m.num_groups, 1);
+    divides("model.layers.mamba2.num_groups", "heads", m.num_heads, m.num_groups, "groups");
   }
 
   void check_dropout(const LayerSpec& layer) {

@@ -2,21 +2,10 @@
 // list. tests/unit/spec/visit_test.cpp fails when a struct has a field that is not here.
 #pragma once
 
-#include <concepts>
-#include <type_traits>
-
 #include "primus/spec/model.h"
+#include "primus/spec/visit_mixers.h"
 
 namespace primus::spec {
-
-template <class S, class T>
-concept FieldsOf = std::same_as<std::remove_const_t<S>, T>;
-
-// visit(v, s) calls v("name", s.name) for the fields of s in the order of their declaration; s may be const.
-template <class V, FieldsOf<Norm> S>
-void visit(V&& v, S& s) {
-  v("kind", s.kind), v("eps", s.eps), v("zero_centered_gain", s.zero_centered_gain);
-}
 
 template <class V, FieldsOf<Llama3RopeScaling> S>
 void visit(V&& v, S& s) {
@@ -87,10 +76,10 @@ void visit(V&& v, S& s) {
 template <class V, FieldsOf<Router> S>
 void visit(V&& v, S& s) {
   v("score", s.score), v("normalise_over_all", s.normalise_over_all), v("renormalise", s.renormalise),
-      v("scale", s.scale), v("bias", s.bias), v("groups", s.groups), v("expert_bias", s.expert_bias),
-      v("balance_losses", s.balance_losses), v("sinkhorn", s.sinkhorn), v("z_loss", s.z_loss),
-      v("input_jitter", s.input_jitter), v("logit_soft_cap", s.logit_soft_cap), v("dtype", s.dtype),
-      v("forced_balance", s.forced_balance), v("weight_on_input", s.weight_on_input);
+      v("sum_floor", s.sum_floor), v("scale", s.scale), v("bias", s.bias), v("groups", s.groups),
+      v("expert_bias", s.expert_bias), v("balance_losses", s.balance_losses), v("sinkhorn", s.sinkhorn),
+      v("z_loss", s.z_loss), v("input_jitter", s.input_jitter), v("logit_soft_cap", s.logit_soft_cap),
+      v("dtype", s.dtype), v("forced_balance", s.forced_balance), v("weight_on_input", s.weight_on_input);
 }
 
 template <class V, FieldsOf<Capacity> S>
@@ -115,10 +104,11 @@ void visit(V&& v, S& s) {
 template <class V, FieldsOf<LayerSpec> S>
 void visit(V&& v, S& s) {
   v("norms_in_front", s.norms_in_front), v("input_norm", s.input_norm), v("attention", s.attention),
-      v("post_attention_norm", s.post_attention_norm), v("mlp", s.mlp), v("moe", s.moe),
-      v("attention_output_norm", s.attention_output_norm), v("mlp_output_norm", s.mlp_output_norm),
-      v("hidden_dropout", s.hidden_dropout), v("other_mixer", s.other_mixer), v("init", s.init),
-      v("other_parameters", s.other_parameters);
+      v("short_conv", s.short_conv), v("gated_delta", s.gated_delta), v("mamba2", s.mamba2),
+      v("post_attention_norm", s.post_attention_norm), v("mlp", s.mlp), v("moe", s.moe), v("has_mixer", s.has_mixer),
+      v("has_mlp", s.has_mlp), v("attention_output_norm", s.attention_output_norm),
+      v("mlp_output_norm", s.mlp_output_norm), v("hidden_dropout", s.hidden_dropout), v("other_mixer", s.other_mixer),
+      v("init", s.init), v("other_parameters", s.other_parameters);
 }
 
 template <class V, FieldsOf<Init> S>

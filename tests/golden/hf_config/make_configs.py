@@ -145,6 +145,40 @@ def llama4(experts, step, scaling, norm):
                 router_aux_loss_coef=0.001, router_jitter_noise=0.0, output_router_logits=False)
 
 
+def lfm2(h, layers, heads, ffn, attending):
+    """As the first files: block_ff_dim is two thirds too wide, the layers that attend by number."""
+    return dict(model_type="lfm2", architectures=["Lfm2ForCausalLM"], hidden_size=h, num_hidden_layers=layers,
+                num_attention_heads=heads, num_key_value_heads=8, block_dim=h, block_ff_dim=ffn,
+                block_auto_adjust_ff_dim=True, block_ffn_dim_multiplier=1.0, block_multiple_of=256,
+                block_norm_eps=1e-5, block_use_swiglu=True, conv_L_cache=3, conv_bias=False, conv_dim=h,
+                conv_dim_out=h, full_attn_idxs=attending, vocab_size=65536, rope_theta=1000000.0, norm_eps=1e-5,
+                max_position_embeddings=128000, pad_token_id=0, bos_token_id=1, eos_token_id=7, use_pos_enc=True)
+
+
+LFM2_MOE = dict(model_type="lfm2_moe", architectures=["Lfm2MoeForCausalLM"], hidden_size=2048, num_hidden_layers=24,
+                num_attention_heads=32, num_key_value_heads=8, intermediate_size=7168, moe_intermediate_size=1792,
+                num_dense_layers=2, num_experts=32, num_experts_per_tok=4, norm_topk_prob=True, use_expert_bias=True,
+                routed_scaling_factor=1.0, conv_L_cache=3, conv_bias=False, vocab_size=65536, rope_theta=1000000.0,
+                norm_eps=1e-5, max_position_embeddings=128000, pad_token_id=0, tie_embedding=True,
+                layer_types=["full_attention" if i in (2, 6, 10, 14, 18, 21) else "conv" for i in range(24)])
+
+
+def gated_delta(kind, h, layers, vocab, positions, **more):
+    return dict(model_type=kind, hidden_size=h, num_hidden_layers=layers, num_attention_heads=16, head_dim=256,
+                num_key_value_heads=2, linear_conv_kernel_dim=4, linear_key_head_dim=128, linear_value_head_dim=128,
+                linear_num_key_heads=16, linear_num_value_heads=32, full_attention_interval=4,
+                partial_rotary_factor=0.25, rope_theta=10000000, vocab_size=vocab, max_position_embeddings=positions,
+                rms_norm_eps=1e-6, hidden_act="silu", attention_bias=False, tie_word_embeddings=False,
+                moe_intermediate_size=512, shared_expert_intermediate_size=512, router_aux_loss_coef=0.001, **more)
+
+
+def mamba2(h, layers, heads, groups, vocab, tied):
+    return dict(model_type="mamba2", architectures=["Mamba2ForCausalLM"], hidden_size=h, num_hidden_layers=layers,
+                num_heads=heads, head_dim=64, n_groups=groups, state_size=128, conv_kernel=4, expand=2, use_bias=False,
+                use_conv_bias=True, vocab_size=vocab, layer_norm_epsilon=1e-5, tie_word_embeddings=tied,
+                residual_in_fp32=True, hidden_act="silu")
+
+
 GROK1 = dict(model_type="grok-1", architectures=["Grok1ModelForCausalLM"], vocab_size=131072, hidden_size=6144,
              intermediate_size=32768, num_hidden_layers=64, num_attention_heads=48, num_key_value_heads=8,
              attn_output_multiplier=0.08838834764831845, embedding_multiplier_scale=78.38367176906169,
@@ -210,6 +244,17 @@ PUBLISHED = {
     "gpt2": dict(model_type="gpt2", architectures=["GPT2LMHeadModel"], n_embd=768, n_layer=12, n_head=12,
                  n_positions=1024, n_ctx=1024, vocab_size=50257),
     "grok1": GROK1,
+    "lfm2_350M": lfm2(1024, 16, 16, 6656, [2, 5, 8, 10, 12, 14]),
+    "lfm2_1.2B": lfm2(2048, 16, 32, 12288, [2, 5, 8, 10, 12, 14]),
+    "lfm2_8B_A1B": LFM2_MOE,
+    "qwen3_next_80B_A3B": gated_delta("qwen3_next", 2048, 48, 151936, 262144, intermediate_size=5120, num_experts=512,
+                                      num_experts_per_tok=10, norm_topk_prob=True, decoder_sparse_step=1,
+                                      mlp_only_layers=[]),
+    "qwen3_5_35B_A3B": gated_delta("qwen3_5_moe_text", 2048, 40, 248320, 262144, num_experts=256,
+                                   num_experts_per_tok=8),
+    "mamba2_130M": mamba2(768, 24, 24, 1, 50288, True),
+    "mamba2_370M": mamba2(1024, 48, 32, 1, 50288, True),
+    "mamba_codestral_7B": mamba2(4096, 64, 128, 8, 32768, False),
 }
 
 # Families that transformers does not have: counts from their published checkpoints.
@@ -291,6 +336,33 @@ def tiny(kind, rng):
     if kind == "llama4_text":
         out.update(num_local_experts=5, intermediate_size_mlp=60, interleave_moe_layer_step=rng.choice([1, 2]),
                    attention_chunk_size=16, floor_scale=4, attn_scale=0.3, use_qk_norm=bias, no_rope_layer_interval=2)
+    if kind in ("lfm2", "lfm2_moe"):
+        out["norm_eps"] = out.pop("rms_norm_eps")
+        out.update(conv_bias=bias, conv_L_cache=rng.choice([2, 3, 4]),
+                   layer_types=[rng.choice(["conv", "full_attention"]) for _ in range(layers)])
+    if kind == "lfm2":
+        out.update(block_auto_adjust_ff_dim=rng.random() < 0.5, block_multiple_of=rng.choice([8, 24]),
+                   block_ffn_dim_multiplier=rng.choice([1.0, 1.3]))
+    if kind == "lfm2_moe":
+        out.update(num_experts=6, num_experts_per_tok=3, moe_intermediate_size=20, num_dense_layers=rng.choice([0, 1]),
+                   norm_topk_prob=bias, use_expert_bias=rng.random() < 0.5, routed_scaling_factor=1.7)
+    if kind in ("qwen3_next", "qwen3_5_text", "qwen3_5_moe_text"):
+        rope["partial_rotary_factor"] = rng.choice([0.25, 0.5, 1.0])
+        out.update(attention_bias=bias, head_dim=16, linear_conv_kernel_dim=rng.choice([2, 4]), linear_num_key_heads=2,
+                   linear_num_value_heads=rng.choice([2, 6]), linear_key_head_dim=6, linear_value_head_dim=10,
+                   layer_types=[rng.choice(["linear_attention", "full_attention"]) for _ in range(layers)])
+    if kind in ("qwen3_next", "qwen3_5_moe_text"):
+        out.update(num_experts=6, num_experts_per_tok=3, moe_intermediate_size=20, shared_expert_intermediate_size=14)
+    if kind == "qwen3_next":
+        out.update(norm_topk_prob=bias, decoder_sparse_step=rng.choice([1, 2]), mlp_only_layers=rng.choice([[], [1]]))
+    if kind == "qwen3_5_moe_text":
+        out.pop("intermediate_size")
+    if kind == "mamba2":
+        out = dict(model_type="mamba2", vocab_size=99, hidden_size=24, num_hidden_layers=layers, expand=2,
+                   num_heads=heads, head_dim=48 // heads, n_groups=rng.choice([1, 2]), state_size=rng.choice([7, 10]),
+                   conv_kernel=rng.choice([2, 4]), use_bias=bias, use_conv_bias=rng.random() < 0.5,
+                   layer_norm_epsilon=rng.choice([1e-2, 3e-6]), tie_word_embeddings=rng.random() < 0.5,
+                   residual_in_fp32=rng.random() < 0.5)
     if kind == "gpt2":
         out = dict(model_type="gpt2", vocab_size=99, n_embd=hidden, n_layer=layers, n_head=heads, n_positions=33,
                    n_inner=rng.choice([None, 51]), activation_function="gelu_new", tie_word_embeddings=bias,
@@ -305,7 +377,8 @@ def main():
         cases.append({"name": name, "published": True, "parameters": number, "config": config})
     rng = random.Random(20)
     kinds = ["llama", "mistral", "qwen2", "qwen3", "olmo2", "gemma", "gemma2", "glm4", "gpt2", "mixtral", "qwen3_moe",
-             "deepseek_v2", "deepseek_v3", "gpt_oss", "llama4_text", "glm4_moe"]
+             "deepseek_v2", "deepseek_v3", "gpt_oss", "llama4_text", "glm4_moe", "lfm2", "lfm2_moe", "qwen3_next", "qwen3_5_text",
+             "qwen3_5_moe_text", "mamba2"]
     for kind in kinds:
         for index in range(6):
             config = tiny(kind, rng)

@@ -36,6 +36,8 @@ def base(kind, layers=2, hidden=40, heads=4, kv=2, head=14, ffn=26, rope=None, e
                tie_word_embeddings=tied, rope_parameters=rope or plain(), pad_token_id=None)
     if head is not None:
         out["head_dim"] = head
+    if ffn is None:
+        del out["intermediate_size"]
     out.update(more)
     return out
 
@@ -46,6 +48,34 @@ def latent(kind, q_rank, **more):
                     moe_intermediate_size=7, n_shared_experts=2, num_experts_per_tok=3, first_k_dense_replace=1,
                     routed_scaling_factor=1.7)
     return base(kind, **{**settings, **more})
+
+
+def lfm2(kind, types, **more):
+    """No rms_norm_eps, and no hidden_act."""
+    out = base(kind, layers=len(types), **{**dict(hidden=24, heads=4, kv=2, head=10, ffn=26), **more})
+    out["norm_eps"] = out.pop("rms_norm_eps")
+    return {**out, "layer_types": [{"c": "conv", "a": "full_attention"}[t] for t in types]}
+
+
+def qwen_next(kind, types, **more):
+    settings = dict(layers=len(types), hidden=24, heads=4, kv=2, head=12, ffn=22,
+                    rope=plain(1e4, partial_rotary_factor=0.5), linear_conv_kernel_dim=4, linear_num_key_heads=2,
+                    linear_num_value_heads=4, linear_key_head_dim=6, linear_value_head_dim=5)
+    out = base(kind, **{**settings, **more})
+    return {**out, "layer_types": [{"l": "linear_attention", "a": "full_attention"}[t] for t in types]}
+
+
+def mamba2(layers, **more):
+    return dict(dict(model_type="mamba2", vocab_size=99, hidden_size=24, num_hidden_layers=layers, expand=2, num_heads=6,
+                     head_dim=8, n_groups=2, state_size=7, conv_kernel=4, chunk_size=4, layer_norm_epsilon=3e-3), **more)
+
+
+def by_index(config):
+    """As the first files named the layers that attend, with the width and the tie of their keys."""
+    types = config.pop("layer_types")
+    width, tied = config.pop("intermediate_size"), config.pop("tie_word_embeddings")
+    return {**config, "full_attn_idxs": [i for i, t in enumerate(types) if t == "full_attention"],
+            "block_ff_dim": width, "tie_embedding": tied}
 
 
 def as_kimi(config):
@@ -161,6 +191,34 @@ CASES = {
                                         intermediate_size_mlp=18, num_local_experts=3, num_experts_per_tok=1,
                                         interleave_moe_layer_step=2, attention_chunk_size=8, use_qk_norm=True),
                           **LONG),
+    "lfm2_bias_adjusted": dict(settings=lfm2("lfm2", "ccac", conv_bias=True, conv_L_cache=4, tied=True, ffn=37,
+                                             block_multiple_of=8, block_ffn_dim_multiplier=1.3, pad_token_id=0)),
+    "lfm2_by_index": dict(settings=lfm2("lfm2", "acc", heads=3, kv=1, head=14, block_auto_adjust_ff_dim=False,
+                                        rope=yarn()), edit=by_index, **LONG),
+    "lfm2_moe": dict(settings=lfm2("lfm2_moe", "caccc", num_dense_layers=1, num_experts=6, num_experts_per_tok=3,
+                                   moe_intermediate_size=9, routed_scaling_factor=1.7, tied=True)),
+    "lfm2_moe_bf16": dict(settings=lfm2("lfm2_moe", "ca", head=None, num_dense_layers=0, num_experts=5,
+                                         num_experts_per_tok=2, moe_intermediate_size=11, conv_bias=True,
+                                         conv_L_cache=2, norm_topk_prob=False, use_expert_bias=False, pad_token_id=7,
+                                         rope=plain(1e6)), bf16=True, **LONG),
+    "qwen3_next_mixed": dict(settings=qwen_next("qwen3_next", "llal", num_experts=5, num_experts_per_tok=2,
+                                                moe_intermediate_size=8, eps=1e-2, shared_expert_intermediate_size=9,
+                                                decoder_sparse_step=1, mlp_only_layers=[1], attention_bias=True)),
+    "qwen3_next_bf16": dict(settings=qwen_next("qwen3_next", "al", kv=1, head=16, num_experts=4, num_experts_per_tok=3,
+                                                moe_intermediate_size=6, shared_expert_intermediate_size=5,
+                                                norm_topk_prob=False, decoder_sparse_step=2, tied=True, pad_token_id=5,
+                                                linear_num_key_heads=3, linear_num_value_heads=3,
+                                                linear_value_head_dim=8, linear_conv_kernel_dim=3,
+                                                rope=plain(1e7, partial_rotary_factor=0.25)), bf16=True, **LONG),
+    "qwen3_5_dense": dict(settings=qwen_next("qwen3_5_text", "lla", linear_num_key_heads=1, linear_num_value_heads=3,
+                                             attention_bias=True, tied=True)),
+    "qwen3_5_moe": dict(settings=qwen_next("qwen3_5_moe_text", "lal", num_experts=6, num_experts_per_tok=3,
+                                           moe_intermediate_size=8, shared_expert_intermediate_size=6,
+                                           rope=yarn(partial_rotary_factor=0.5), ffn=None), **LONG),
+    "mamba2": dict(settings=mamba2(3)),
+    "mamba2_bias": dict(settings=mamba2(2, n_groups=3, num_heads=12, head_dim=3, hidden_size=18, state_size=10, use_bias=True,
+                                        use_conv_bias=False, conv_kernel=3, tie_word_embeddings=True,
+                                        time_step_limit=[0.3, 1.1], chunk_size=256), **LONG),
 }
 
 

@@ -24,6 +24,13 @@ MORE = [
 ]
 
 
+def untagged(values):
+    """Infinity as JSON holds it, back to a number."""
+    if isinstance(values, dict):
+        return float("inf") if "__float__" in values else {k: untagged(v) for k, v in values.items()}
+    return [untagged(v) for v in values] if isinstance(values, list) else values
+
+
 def saved_tensors(config):
     values = dict(config)
     values = values.get("text_config", values) | {k: values[k] for k in ("tie_word_embeddings",) if k in values}
@@ -31,7 +38,7 @@ def saved_tensors(config):
     if kind == "kimi_k2":
         kind = "deepseek_v3"
     with torch.device("meta"):
-        model = AutoModelForCausalLM.from_config(CONFIG_MAPPING[kind](**values))
+        model = AutoModelForCausalLM.from_config(CONFIG_MAPPING[kind](**untagged(values)))
     state = model.state_dict()
     for name in getattr(model, "all_tied_weights_keys", {}):
         state.pop(name, None)

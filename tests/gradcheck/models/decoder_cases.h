@@ -45,6 +45,7 @@ std::vector<Case> dense_cases();      // dense_cases.cpp
 std::vector<Case> attention_cases();  // attention_cases.cpp
 std::vector<Case> mixture_cases();    // mixture_cases.cpp
 std::vector<Case> head_cases();       // head_cases.cpp: embedding, norms, logits, predictions further ahead
+std::vector<Case> mixer_cases();      // mixer_cases.cpp: what stands in the place of attention
 std::vector<Case> family_cases();     // family_cases.cpp: published families
 
 }  // namespace primus::test

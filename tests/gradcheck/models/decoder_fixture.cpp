@@ -65,7 +65,8 @@ double relative_error(const at::Tensor& found, const at::Tensor& wanted) {
 
 std::vector<Case> all_cases() {
   std::vector<Case> all;
-  for (const auto& part : {dense_cases(), attention_cases(), head_cases(), mixture_cases(), family_cases()}) {
+  for (const auto& part :
+       {dense_cases(), attention_cases(), head_cases(), mixture_cases(), mixer_cases(), family_cases()}) {
     all.insert(all.end(), part.begin(), part.end());
   }
   return all;

@@ -54,7 +54,7 @@ at::Tensor expert_weights(const at::Tensor& logits_ne, const spec::Moe& moe, con
   if (r.groups) choice = within_best_groups(choice, *r.groups);
   const at::Tensor chosen = marks_of_largest(choice, moe.top_k);
   at::Tensor taken = over_chosen ? at::softmax(logits_ne.masked_fill(chosen == 0, -1e300), -1) : scores * chosen;
-  if (r.renormalise) taken = taken / taken.sum(-1, true);
+  if (r.renormalise) taken = taken / (taken.sum(-1, true) + r.sum_floor);
   return taken * r.scale * chosen;
 }
 
@@ -141,6 +141,13 @@ void ReferenceLayers::add_router_losses(const at::Tensor& logits_ne, const spec:
   auxiliary_loss_ = auxiliary_loss_ + r.z_loss * at::log(at::exp(logits_ne).sum(-1)).square().mean();
 }
 
+at::Tensor ReferenceLayers::mixer(const at::Tensor& y, const spec::LayerSpec& spec, const std::string& name) const {
+  if (spec.short_conv) return short_conv(y, *spec.short_conv, name + ".conv");
+  if (spec.gated_delta) return gated_delta(y, *spec.gated_delta, name + ".delta");
+  if (spec.mamba2) return mamba2(y, *spec.mamba2, name + ".mamba");
+  return attention(y, spec.attention, name + ".attn");
+}
+
 at::Tensor ReferenceLayers::layer(const at::Tensor& x, const spec::LayerSpec& spec, const std::string& name) {
   const auto enter = [&](const at::Tensor& stream, const spec::Norm& kind, const char* half) {
     return spec.norms_in_front ? norm(stream, kind, name + half) : stream;
@@ -149,8 +156,12 @@ at::Tensor ReferenceLayers::layer(const at::Tensor& x, const spec::LayerSpec& sp
     const at::Tensor dropped = drop(y, spec.hidden_dropout, name + half + ".dropout");
     return kind ? norm(dropped, *kind, name + half + "_post_norm") : dropped;
   };
-  const at::Tensor mixed = attention(enter(x, spec.input_norm, ".attn_norm"), spec.attention, name + ".attn");
-  const at::Tensor middle = x + leave(mixed, spec.attention_output_norm, ".attn");
+  at::Tensor middle = x;
+  if (spec.has_mixer) {
+    const at::Tensor mixed = mixer(enter(x, spec.input_norm, ".attn_norm"), spec, name);
+    middle = x + leave(mixed, spec.attention_output_norm, ".attn");
+  }
+  if (!spec.has_mlp) return middle;
   const at::Tensor y = enter(middle, spec.post_attention_norm, ".mlp_norm");
   const at::Tensor fed = spec.moe ? moe(y, *spec.moe, name + ".moe") : mlp(y, spec.mlp, name + ".mlp");
   return middle + leave(fed, spec.mlp_output_norm, ".mlp");

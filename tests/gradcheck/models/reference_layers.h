@@ -39,6 +39,11 @@ class ReferenceLayers {
   at::Tensor kept(const spec::Attention& a, const std::string& name, int64_t b, int64_t t) const;
   at::Tensor probabilities(const Heads& heads, const spec::Attention& a, const std::string& name) const;
   at::Tensor attention(const at::Tensor& y, const spec::Attention& a, const std::string& name) const;
+  at::Tensor convolved(const at::Tensor& x_btc, const std::string& name, bool bias) const;
+  at::Tensor short_conv(const at::Tensor& y, const spec::ShortConv& c, const std::string& name) const;
+  at::Tensor gated_delta(const at::Tensor& y, const spec::GatedDelta& g, const std::string& name) const;
+  at::Tensor mamba2(const at::Tensor& y, const spec::Mamba2& m, const std::string& name) const;
+  at::Tensor mixer(const at::Tensor& y, const spec::LayerSpec& spec, const std::string& name) const;
   at::Tensor mlp(const at::Tensor& y, const spec::Mlp& shape, const std::string& name) const;
   at::Tensor moe(const at::Tensor& y_bth, const spec::Moe& moe, const std::string& name);
   void add_router_losses(const at::Tensor& logits_ne, const spec::Moe& moe, int64_t b);

@@ -95,6 +95,15 @@ inline std::vector<std::pair<std::string, spec::Model>> all_kinds() {
          l.attention.window_keys = 4;
          l.attention.sink = spec::Sink::Zero;
        })},
+      {"short convolutions", with([](M&, L& l) { l.short_conv = spec::ShortConv{3, true}; })},
+      {"gated delta nets", with([](M&, L& l) {
+         l.gated_delta = spec::GatedDelta{
+             .num_key_heads = 2, .num_value_heads = 4, .key_head_dim = 5, .value_head_dim = 3, .kernel_size = 4};
+       })},
+      {"state spaces alone", with([](M&, L& l) {
+         l.mamba2 = spec::Mamba2{.num_heads = 4, .head_dim = 5, .num_groups = 2, .state_dim = 6, .kernel_size = 4};
+         l.has_mlp = false;
+       })},
       {"mixtures and logit caps", with([](M& m, L& l) {
          m.logit_soft_cap = 2;
          make_mixture(l);
