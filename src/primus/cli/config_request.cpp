@@ -67,9 +67,9 @@ void mask_texts(Json& json, const std::vector<std::string>& secrets) {
 }  // namespace
 
 ConfigOptions::ConfigOptions(const char* name, const char* usage, const char* summary)
-    : name_(name),
-      usage_(fmt::format("config {} {}", name, usage)),
-      app_(std::make_unique<CLI::App>(fmt::format("{}\n{}", summary, usage_), fmt::format("config {}", name))) {
+    : name_(std::string_view(name).find(' ') == std::string_view::npos ? fmt::format("config {}", name) : name),
+      usage_(fmt::format("{} {}", name_, usage)),
+      app_(std::make_unique<CLI::App>(fmt::format("{}\n{}", summary, usage_), name_)) {
   app_->allow_extras();
 }
 
@@ -141,14 +141,12 @@ bool ConfigOptions::read(Context& context) {
     for (const auto& name : option->get_lnames()) names.push_back("--" + name);
   const std::string& word = request_.overrides[0];
   const std::string near = did_you_mean(word.substr(0, word.find('=')), names);
-  throw bad_words(fmt::format("'{}' is no option of config {}", printable_ascii(word), name_),
-                  near.empty() ? usage_ : near);
+  throw bad_words(fmt::format("'{}' is no option of {}", printable_ascii(word), name_), near.empty() ? usage_ : near);
 }
 
 bool ConfigOptions::read_with_experiment(Context& context) {
   if (!read(context)) return false;
-  if (request_.config.empty())
-    throw bad_words(fmt::format("config {} needs an experiment", name_), "--config F names it");
+  if (request_.config.empty()) throw bad_words(fmt::format("{} needs an experiment", name_), "--config F names it");
   return true;
 }
 

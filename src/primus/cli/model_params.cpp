@@ -59,7 +59,7 @@ Json model_params_json(const spec::Model& given) {
 
 ExitCode run_model_params(Context& context) {
   std::string hf;
-  ConfigOptions options("params", "--config F [overrides] | --hf DIR [--format json]",
+  ConfigOptions options("model params", "--config F [overrides] | --hf DIR [--format json]",
                         "model params: how many parameters a model has, and where they are");
   options.experiment().presets().formats({"text", "json"});
   options.text("--hf", hf, "a Hugging Face folder, or its config.json");

@@ -5,6 +5,7 @@
 
 #include "primus/base/check.h"
 #include "primus/base/error.h"
+#include "primus/base/fs.h"
 #include "primus/base/strings.h"
 
 namespace primus::cli {
@@ -45,6 +46,18 @@ void check_source(const ModelRequest& request) {
                   "--hf DIR a Hugging Face folder, --run DIR a run folder, or --config F an experiment");
 }
 
+// Before a model is read: a file can be made there.
+void check_output(const std::string& output) {
+  std::error_code code;
+  const fs::path folder = fs::path(output).has_parent_path() ? fs::path(output).parent_path() : fs::path(".");
+  Diagnostic error = error_at({.file = output}, "a folder, where --output wants a file");
+  if (fs::is_directory(output, code)) throw InputError(error);
+  if (fs::is_directory(folder, code)) return;
+  error.message = "there is no folder '" + folder.string() + "'";
+  error.expected = "a file name in a folder that exists";
+  throw InputError(error);
+}
+
 // Overrides change keys of an experiment; beside weights that are there a word that no option takes is a mistake.
 void refuse_overrides(const ModelRequest& request, std::vector<std::string> options) {
   const std::vector<std::string>& words = request.source.config.overrides;
@@ -68,7 +81,7 @@ void add_source(ConfigOptions& options, ModelSource& source) {
 std::optional<ModelRequest> read_tokens_request(ModelRequest request, Context& context) {
   const bool grads = request.action == "grads";
   ConfigOptions options(
-      request.action.c_str(),
+      grads ? "model grads" : "model logits",
       "--hf DIR | --run DIR | --config F [overrides] --tokens FILE.json --output OUT.safetensors [--dtype fp32|bf16]",
       grads ? "model grads: the loss of given tokens and its gradient for every weight, by Hugging Face name"
             : "model logits: the logits of given tokens and their loss");
@@ -85,6 +98,7 @@ std::optional<ModelRequest> read_tokens_request(ModelRequest request, Context& c
     if (value->empty())
       throw bad_words(fmt::format("model {} needs {}", request.action, name), "--help says what it holds");
   }
+  check_output(request.output);
   return request;
 }
 
@@ -92,7 +106,7 @@ std::optional<ModelRequest> read_generate_request(ModelRequest request, Context&
   NumberOption temperature{"--temperature", {}}, top_k{"--top-k", {}}, top_p{"--top-p", {}}, seed{"--seed", {}},
       max_new_tokens{"--max-new-tokens", {}};
   bool no_cache = false;
-  ConfigOptions options("generate",
+  ConfigOptions options("model generate",
                         "--hf DIR | --run DIR | --config F [overrides] --prompt TEXT [--max-new-tokens N] "
                         "[--temperature T] [--top-k K] [--top-p P] [--seed N] [--format json]",
                         "model generate: text that the model writes after a prompt; equal for equal seeds");

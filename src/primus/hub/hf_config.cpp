@@ -6,6 +6,7 @@
 #include "primus/base/strings.h"
 #include "primus/hub/hf_config_reader.h"
 #include "primus/spec/architecture.h"
+#include "primus/spec/validate.h"
 
 namespace primus::hub {
 
@@ -94,6 +95,11 @@ Result<HfModel> read_hf_config(const Json& config, const std::string& file) {
     reader.ignore({"quantization_config"}, "says how the weights are stored, not what the model is");
   family->read(reader, out.model);
   reader.check_unknown_keys();
+  if (!has_errors(reader.errors()))
+    for (Diagnostic& finding : spec::validate_model(out.model)) {
+      finding.place.file = file;
+      reader.errors().push_back(std::move(finding));
+    }
   if (has_errors(reader.errors())) return std::move(reader.errors());
   return out;
 }

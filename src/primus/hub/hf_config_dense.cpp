@@ -1,5 +1,6 @@
 // Families without experts. Each function names what its reference (transformers 5.24, modeling_*.py) does beyond
 // llama.
+#include <algorithm>
 #include <cmath>
 
 #include "primus/hub/hf_config_reader.h"
@@ -39,7 +40,7 @@ Json layer_types(const Model& m) {
 // from max_window_layers on.
 void read_switched_window(HfReader& r, Model& m, bool has_first) {
   const bool on = r.flag({"use_sliding_window"}, false, "");
-  const auto width = r.maybe_integer({"sliding_window"}, "");
+  const auto width = read_window(r, on, "");
   const int64_t first = has_first ? r.integer({"max_window_layers"}, 28, "") : 0;
   const int64_t window = on ? width.value_or(0) : 0;
   if (width && !on) r.decide("attention.window_keys", "none", "sliding_window without use_sliding_window");
@@ -110,7 +111,7 @@ void read_mistral(HfReader& r, Model& m) {
   read_skeleton(r, m, kMistral);
   read_mlp_activation(r, m, {"hidden_act"}, "silu");
   // Null: no window. Absent: 4096.
-  const auto given = r.maybe_integer({"sliding_window"}, "attention.window_keys");
+  const auto given = read_window(r, true, "attention.window_keys");
   const int64_t window = given.value_or(r.is_null("sliding_window") ? 0 : 4096);
   if (!given)
     r.decide("attention.window_keys", window > 0 ? "4096" : "none",
@@ -122,6 +123,8 @@ Json write_mistral(const Model& m) {
   Json out = write_skeleton(m, "mistral", "MistralForCausalLM");
   out["hidden_act"] = activation_name(m.layers.front().mlp.activation);
   out["sliding_window"] = has_windows(m) ? Json(first_window(m)) : Json(nullptr);
+  const auto in_full = [](const LayerSpec& layer) { return !layer.attention.window_keys; };
+  if (has_windows(m) && std::any_of(m.layers.begin(), m.layers.end(), in_full)) out["layer_types"] = layer_types(m);
   return out;
 }
 
@@ -197,6 +200,10 @@ void read_gemma(HfReader& r, Model& m) {
   read_skeleton(r, m, kGemma);
   r.ignore({"hidden_activation"}, "the reference reads hidden_act");
   read_mlp_activation(r, m, {"hidden_act"}, "gelu_pytorch_tanh");
+  // The published files say gelu and mean the form with tanh; the reference replaces the word.
+  for (LayerSpec& layer : m.layers)
+    if (layer.mlp.activation == spec::Activation::Gelu) layer.mlp.activation = spec::Activation::GeluTanh;
+  r.decide("mlp.activation", "gelu, with tanh where the file says gelu", "gemma");
   finish_gemma(r, m);
 }
 

@@ -114,7 +114,12 @@ int64_t leading_dense(const Model& m) {
 }
 
 const spec::Moe& some_moe(const Model& m) {
-  static const spec::Moe kNone;
+  // Of a model with dense layers only: sizes that the file must name all the same.
+  static const spec::Moe kNone = [] {
+    spec::Moe moe;
+    moe.num_experts = moe.top_k = moe.expert.ffn_size = 1;
+    return moe;
+  }();
   const auto first = std::find_if_not(m.layers.begin(), m.layers.end(), is_dense);
   return first == m.layers.end() ? kNone : *first->moe;
 }
@@ -131,7 +136,7 @@ void read_mixtral(HfReader& r, Model& m) {
   moe.router.normalise_over_all = moe.router.renormalise = true;
   r.decide("moe.router.renormalise", "true", "mixtral: softmax over all experts, top-k, always renormalised");
   ignore_balance(r);
-  const auto window = r.maybe_integer({"sliding_window"}, "attention.window_keys");
+  const auto window = read_window(r, true, "attention.window_keys");
   if (window)
     for (LayerSpec& layer : m.layers) layer.attention.window_keys = *window;
   use_experts(m, moe, [](int64_t) { return true; });
@@ -165,7 +170,7 @@ void read_qwen3_moe(HfReader& r, Model& m) {
   const int64_t step = r.integer({"decoder_sparse_step"}, 1, "moe", 1);
   const std::vector<int64_t> dense = r.integers("mlp_only_layers", "moe");
   const bool on = r.flag({"use_sliding_window"}, false, "");
-  const auto window = r.maybe_integer({"sliding_window"}, "");
+  const auto window = read_window(r, on, "");
   r.ignore({"max_window_layers"}, "qwen3_moe has its window on all layers, or on none");
   if (on && window)
     for (LayerSpec& layer : m.layers) layer.attention.window_keys = *window;
@@ -281,7 +286,8 @@ void read_deepseek_v3(HfReader& r, Model& m) {
   constexpr HfDefaults kDefaults{129280, 7168, 18432, 61, 128, 128, 64, 4096, 1e-6, 10000};
   const double score_factor = read_deepseek_skeleton(r, m, kDefaults);
   read_latent_attention(r, m, score_factor);
-  r.demand("rope_interleave", true, "the half-split order of rope rows (another order of the same weights)");
+  const bool pairs = r.flag({"rope_interleave"}, true, "rope.interleaved");
+  for (LayerSpec& layer : m.layers) layer.attention.rope->interleaved = pairs;
   const spec::Moe moe = read_sigmoid_experts(r, m, 256, 8, 2048, 1, 2.5, 8, 4);
   const int64_t first = r.integer({"first_k_dense_replace"}, 3, "moe");
   const int64_t every = r.integer({"moe_layer_freq"}, 1, "moe", 1);
@@ -289,7 +295,10 @@ void read_deepseek_v3(HfReader& r, Model& m) {
 }
 
 Json write_deepseek_v3(const Model& m) {
-  return write_sigmoid_router(m, write_deepseek(m, "deepseek_v3", "DeepseekV3ForCausalLM"));
+  Json out = write_sigmoid_router(m, write_deepseek(m, "deepseek_v3", "DeepseekV3ForCausalLM"));
+  const auto& rope = m.layers.front().attention.rope;
+  out["rope_interleave"] = !rope || rope->interleaved;
+  return out;
 }
 
 Json write_kimi_k2(const Model& m) {
@@ -364,6 +373,30 @@ Json write_gpt_oss(const Model& m) {
   return out;
 }
 
+namespace {
+
+// Empty: chunks where there is rotation.
+std::vector<std::string> read_chunk_types(HfReader& r, int64_t count, bool has_chunks) {
+  std::vector<std::string> types = r.texts("layer_types", "attention.chunk_size");
+  if (types.empty()) return types;
+  if (static_cast<int64_t>(types.size()) != count)
+    r.error("layer_types",
+            "'layer_types' names " + std::to_string(types.size()) + " layers of " + std::to_string(count),
+            "one type a layer");
+  for (const std::string& type : types)
+    if (type != "full_attention" && (type != "chunked_attention" || !has_chunks)) {
+      r.error("layer_types",
+              type == "chunked_attention" ? "layers attend in chunks, and there is no attention_chunk_size"
+                                          : "layers of the type '" + type + "' are not built",
+              "full_attention, chunked_attention");
+      break;
+    }
+  types.resize(static_cast<size_t>(count), "full_attention");
+  return types;
+}
+
+}  // namespace
+
 void read_llama4(HfReader& r, Model& m) {
   read_skeleton(r, m, kLlama4);
   read_silu(r, m);
@@ -394,26 +427,28 @@ void read_llama4(HfReader& r, Model& m) {
   const auto chunk = r.is_null("attention_chunk_size")
                          ? std::nullopt
                          : std::optional(r.integer({"attention_chunk_size"}, 8192, "attention.chunk_size", 1));
+  const std::vector<std::string> types = read_chunk_types(r, count, chunk.has_value());
   const bool norms = r.flag({"use_qk_norm"}, true, "attention.qk_norm");
   const bool tuned = r.flag({"attn_temperature_tuning"}, true, "attention.temperature");
   const spec::TemperatureTuning tuning{r.number({"attn_scale"}, 0.1, ""), r.number({"floor_scale"}, 8192, "")};
-  r.ignore({"layer_types"}, "no_rope_layers says the same: chunks where there is rotation");
   r.ignore({"for_vision", "attn_dropout"}, "not read by the text model");
   for (int64_t i = 0; i < count; ++i) {
     spec::Attention& a = m.layers[static_cast<size_t>(i)].attention;
     a.rope->interleaved = true;
+    if (types.empty() ? no_rope[static_cast<size_t>(i)] != 0 : types[static_cast<size_t>(i)] == "chunked_attention")
+      a.chunk_size = chunk;
     if (no_rope[static_cast<size_t>(i)] == 0) {
       a.rope.reset();
       if (tuned) a.temperature = tuning;
       continue;
     }
-    a.chunk_size = chunk;
     if (norms) a.qk_norm = spec::QkNorm{m.final_norm, false, spec::QkNormScope::PerHead, true};
   }
+  const bool is_listed = r.is_given("moe_layers");  // an empty list: no layer
   const std::vector<int64_t> listed = r.integers("moe_layers", "moe");
   const int64_t step = r.integer({"interleave_moe_layer_step"}, 1, "moe", 1);
   use_experts(m, moe, [&](int64_t i) {
-    return listed.empty() ? (i + 1) % step == 0 : std::find(listed.begin(), listed.end(), i) != listed.end();
+    return !is_listed ? (i + 1) % step == 0 : std::find(listed.begin(), listed.end(), i) != listed.end();
   });
 }
 
@@ -424,12 +459,13 @@ Json write_llama4(const Model& m) {
   out["attention_bias"] = m.layers.front().attention.qkv_bias;
   out["num_local_experts"] = moe.num_experts;
   out["num_experts_per_tok"] = moe.top_k;
-  Json with_rope = Json::array(), with_experts = Json::array();
+  Json with_rope = Json::array(), with_experts = Json::array(), types = Json::array();
   bool norms = false, tuned = false;
   out["attention_chunk_size"] = nullptr;
   for (size_t i = 0; i < m.layers.size(); ++i) {
     const spec::Attention& a = m.layers[i].attention;
     with_rope.push_back(a.rope ? 1 : 0);
+    types.push_back(a.chunk_size ? "chunked_attention" : "full_attention");
     if (!is_dense(m.layers[i])) with_experts.push_back(i);
     out["intermediate_size_mlp"] = m.layers[i].mlp.ffn_size;
     if (a.chunk_size) out["attention_chunk_size"] = *a.chunk_size;
@@ -439,6 +475,7 @@ Json write_llama4(const Model& m) {
     tuned = tuned || a.temperature;
   }
   out["no_rope_layers"] = with_rope;
+  out["layer_types"] = types;
   out["moe_layers"] = with_experts;
   out["use_qk_norm"] = norms;
   out["attn_temperature_tuning"] = tuned;

@@ -85,6 +85,8 @@ void read_skeleton(HfReader& r, spec::Model& model, const HfDefaults& defaults, 
 spec::Rope read_rope(HfReader& r, const HfDefaults& defaults, int64_t max_positions, double* score_factor);
 spec::Activation read_activation(HfReader& r, std::initializer_list<const char*> names, const std::string& otherwise);
 void read_attention_bias(HfReader& r, spec::Model& model, bool otherwise, bool on_output);
+// sliding_window; refused below 1 when it is `on`.
+std::optional<int64_t> read_window(HfReader& r, bool on, std::string_view field);
 // Per layer "full_attention" or "sliding_attention"; without the list `is_sliding` decides.
 void read_layer_types(HfReader& r, spec::Model& model, int64_t window, const std::function<bool(int64_t)>& is_sliding);
 void use_experts(spec::Model& model, const spec::Moe& moe, const std::function<bool(int64_t)>& has_experts);

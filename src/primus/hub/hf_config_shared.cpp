@@ -29,9 +29,39 @@ std::string rope_type(HfReader& r, const Json* block, const char* name) {
   if (!now.empty() && !old.empty() && now != old)
     r.error(name, "'rope_type: " + now + "' and 'type: " + old + "' contradict each other", "one of the two");
   if (!now.empty() || !old.empty()) return now.empty() ? old : now;
-  for (const auto& item : *block)
-    if (item.is_object()) r.error(name, "rotations that differ by layer type are not built", "one rotation");
+  if (std::any_of(block->begin(), block->end(), [](const Json& item) { return item.is_object(); }))
+    r.error(name, "rotations that differ by layer type are not built", "one rotation");
   return "default";
+}
+
+// The block that counts: to the reference, rope_scaling when it says anything, else rope_parameters. Null: neither.
+std::pair<const Json*, const char*> rope_block(HfReader& r) {
+  const Json* now = r.find("rope_parameters");
+  const Json* old = r.find("rope_scaling");
+  const bool old_counts = old != nullptr && !old->empty();
+  if (old_counts && now != nullptr && !now->empty() && *now != *old)
+    r.error("rope_scaling", "'rope_scaling' and 'rope_parameters' are two names of one thing and differ",
+            "one of the two");
+  if (old_counts) return {old, "rope_scaling"};
+  return {now, "rope_parameters"};
+}
+
+// Families whose heads rotate in whole: the reference reads no fraction for the plain rotation, and cannot compute it
+// for the others.
+void demand_whole_heads(HfReader& r, const std::string& type, double fraction) {
+  if (fraction == 1) return;
+  if (type == "default")
+    r.decide("(partial_rotary_factor)", format_double(fraction), "heads of this family rotate in whole");
+  else
+    r.error("partial_rotary_factor", "'partial_rotary_factor' is not of this family: its heads rotate in whole", "1");
+}
+
+// What a scaling cannot do without; the reference refuses such a file too.
+void demand_keys(HfReader& r, const char* name, const std::string& type, const Json& block,
+                 std::initializer_list<const char*> keys) {
+  for (const char* key : keys)
+    if (!block.contains(key))
+      r.error(name, "the rope scaling '" + type + "' says nothing of its '" + key + "'", "a number");
 }
 
 spec::YarnRopeScaling read_yarn(HfReader& part, int64_t max_positions, double* score_factor) {
@@ -71,15 +101,12 @@ spec::YarnRopeScaling read_yarn(HfReader& part, int64_t max_positions, double* s
 
 spec::Rope read_rope(HfReader& r, const HfDefaults& defaults, int64_t max_positions, double* score_factor) {
   spec::Rope rope;
-  const Json* block = r.find("rope_parameters");
-  const Json* old = r.find("rope_scaling");
-  const bool is_new = block != nullptr && !block->empty();
-  if (!is_new) block = old;
-  const char* name = is_new ? "rope_parameters" : "rope_scaling";
+  const auto [block, name] = rope_block(r);
   const std::string type = rope_type(r, block, name);
   const Json none = Json::object();
-  HfReader part = r.part(block != nullptr && block->is_object() ? *block : none);
-  const auto top_theta = r.maybe_number({"rope_theta"}, is_new ? "" : "rope.base");
+  const Json& says = block != nullptr && block->is_object() ? *block : none;
+  HfReader part = r.part(says);
+  const auto top_theta = r.maybe_number({"rope_theta"}, says.contains("rope_theta") ? "" : "rope.base");
   const auto theta = part.maybe_number({"rope_theta"}, "rope.base");
   if (top_theta && theta && *top_theta != *theta)
     r.error("rope_theta",
@@ -91,9 +118,15 @@ spec::Rope read_rope(HfReader& r, const HfDefaults& defaults, int64_t max_positi
   const auto fraction = part.maybe_number({"partial_rotary_factor"}, "rope.fraction");
   const auto top_fraction = r.maybe_number({"partial_rotary_factor"}, "");
   rope.fraction = fraction.value_or(top_fraction.value_or(defaults.fraction));
+  if (defaults.fraction == 1) {
+    demand_whole_heads(r, type, rope.fraction);
+    rope.fraction = 1;
+  }
   if (type == "linear") {
+    demand_keys(r, name, type, says, {"factor"});
     rope.position_divisor = part.number({"factor"}, 1, "rope.position_divisor");
   } else if (type == "llama3") {
+    demand_keys(r, name, type, says, {"factor", "low_freq_factor", "high_freq_factor"});
     spec::Llama3RopeScaling l;
     l.factor = part.number({"factor"}, 8, "rope.llama3.factor");
     l.low_freq_factor = part.number({"low_freq_factor"}, 1, "rope.llama3.low_freq_factor");
@@ -102,18 +135,41 @@ spec::Rope read_rope(HfReader& r, const HfDefaults& defaults, int64_t max_positi
         part.integer({"original_max_position_embeddings"}, max_positions, "rope.llama3.original_max_positions", 1);
     rope.llama3 = l;
   } else if (type == "yarn") {
+    demand_keys(r, name, type, says, {"factor"});
     rope.yarn = read_yarn(part, max_positions, score_factor);
-  } else if (defaults.yarn && (block == nullptr || block->empty())) {
+  } else if (defaults.yarn && block == nullptr) {
     rope.yarn = defaults.yarn;
     rope.yarn->cos_sin_factor = magnitude(rope.yarn->factor, 1);
     r.decide("rope.yarn", format_double(rope.yarn->factor), "nothing is said of rope: the default of the family");
+  } else if (type == "dynamic") {
+    demand_keys(r, name, type, says, {"factor"});
+    part.ignore({"factor"}, "rope of the type dynamic differs from the plain one only beyond max_position_embeddings");
   } else if (type != "default") {
-    r.error(name, "the rope scaling '" + type + "' is not built", "default, linear, llama3, yarn");
+    r.error(name, "the rope scaling '" + type + "' is not built", "default, dynamic, linear, llama3, yarn");
   }
   r.decide("rope", rope.yarn ? "yarn" : type,
            block == nullptr ? "no rope_scaling and no rope_parameters" : std::string(name));
   return rope;
 }
+
+namespace {
+
+// Negative ids count from the end, as in torch.nn.Embedding.
+void read_padding_range(HfReader& r, spec::Model& model, bool is_default) {
+  if (!model.padding_id) return;
+  const int64_t given = *model.padding_id, vocab = model.vocab_size;
+  if (given < 0 && given >= -vocab) {
+    model.padding_id = given + vocab;
+    return r.decide("model.padding_id", std::to_string(given + vocab), "a negative pad_token_id counts from the end");
+  }
+  if (given >= 0 && given < vocab) return;
+  model.padding_id.reset();
+  if (!is_default)
+    r.error("pad_token_id", "'pad_token_id' is outside of the vocabulary: " + std::to_string(given),
+            "an id below " + std::to_string(vocab) + ", or null");
+}
+
+}  // namespace
 
 spec::Activation read_activation(HfReader& r, std::initializer_list<const char*> names, const std::string& otherwise) {
   const std::string word = r.text(names, otherwise, "mlp.activation");
@@ -171,10 +227,18 @@ void read_skeleton(HfReader& r, spec::Model& model, const HfDefaults& d, double*
   const bool pad_absent = !r.find("pad_token_id");
   model.padding_id = r.maybe_integer({"pad_token_id"}, "model.padding_id");
   if (pad_absent && !r.is_null("pad_token_id")) model.padding_id = d.padding_id;
-  if (model.padding_id && (*model.padding_id < 0 || *model.padding_id >= model.vocab_size)) model.padding_id.reset();
+  read_padding_range(r, model, pad_absent);
   model.init.std = model.init.embedding_std = model.init.residual_output_std =
       r.number({"initializer_range"}, 0.02, "init.std");
   model.layers.assign(static_cast<size_t>(layers), layer);
+}
+
+std::optional<int64_t> read_window(HfReader& r, bool on, std::string_view field) {
+  const auto window = r.maybe_integer({"sliding_window"}, field);
+  if (!on || !window || *window >= 1) return window;
+  r.error("sliding_window", "a window of " + std::to_string(*window) + " keys leaves nothing to attend to",
+          "at least 1, or null for none");
+  return std::nullopt;
 }
 
 void read_attention_bias(HfReader& r, spec::Model& model, bool otherwise, bool on_output) {
@@ -201,6 +265,9 @@ void read_layer_types(HfReader& r, spec::Model& model, int64_t window, const std
                                              : "full_attention";
     if (type == "sliding_attention" && window > 0)
       model.layers[static_cast<size_t>(i)].attention.window_keys = window;
+    else if (type == "sliding_attention")
+      return r.error("layer_types", "layer " + std::to_string(i) + " is a sliding_attention, and there is no window",
+                     "a sliding_window, switched on where there is a switch; or full_attention");
     else if (type != "full_attention" && type != "sliding_attention")
       return r.error("layer_types", "layers of the type '" + type + "' are not built",
                      "full_attention, sliding_attention");

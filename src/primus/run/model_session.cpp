@@ -49,7 +49,7 @@ void open_hf(ModelSession& session, const cli::ModelRequest& request, cli::Conte
   session.family = described.family;
   build(session, described.model, dtype);
   Result<hub::WeightSource> source = hub::WeightSource::open(request.source.hf, described.model, described.family);
-  cli::print_findings(source.diagnostics(), context);
+  if (source.ok()) cli::print_findings(source.diagnostics(), context);
   const hub::WeightSource weights = value_or_throw(std::move(source));
   allocate(*session.decoder, dtype);
   train::read_hf_weights(*session.decoder, weights);
@@ -179,10 +179,13 @@ at::Tensor read_token_rows(const std::string& file, const spec::Model& model) {
   const Json& rows = json["input_ids"];
   const size_t length = rows[0].is_array() ? rows[0].size() : 0;
   for (const Json& row : rows) {
-    if (!row.is_array() || row.size() != length || length < 2)
-      throw refuse("rows of different kinds or lengths", printable_ascii(row.dump()).substr(0, 80));
+    const std::string found = printable_ascii(row.dump()).substr(0, 80);
+    if (!row.is_array()) throw refuse("a row that is no list of token ids", found);
+    if (row.size() != length) throw refuse(fmt::format("rows of {} and of {} tokens", length, row.size()), found);
+    if (length < 2) throw refuse("a row without a next token has no loss", found);
     for (const Json& id : row) {
-      if (!id.is_number_integer() || id.get<int64_t>() < 0 || id.get<int64_t>() >= model.vocab_size) {
+      if (!id.is_number_integer()) throw refuse("a token id that is no whole number", printable_ascii(id.dump()));
+      if (id.get<int64_t>() < 0 || id.get<int64_t>() >= model.vocab_size) {
         throw refuse(fmt::format("a token id outside of the vocabulary of {}", model.vocab_size),
                      printable_ascii(id.dump()).substr(0, 80));
       }

@@ -10,6 +10,9 @@ namespace primus::spec {
 // All problems at once: shapes, positions, batch, schedules, recomputation, data, checkpoints.
 Diagnostics validate(const RunSpec& run);
 
+// The rules of the architecture alone.
+Diagnostics validate_model(const Model& model);
+
 // What only the number of ranks decides: it must hold whole model replicas, and every global batch (each stage of a
 // ramp-up too) must be whole micro-batches per data-parallel rank. Says the nearest values that would do.
 Diagnostics validate_world(const RunSpec& run, int64_t world_size);

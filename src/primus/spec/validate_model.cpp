@@ -4,6 +4,7 @@
 #include <set>
 
 #include "primus/base/strings.h"
+#include "primus/spec/validate.h"
 
 namespace primus::spec {
 
@@ -116,6 +117,8 @@ class ArchitectureChecker {
       error("model.layers.moe.shared_gate", "there is no shared expert for the gate", "a shared expert, or no gate");
     if (!moe.router.groups) return;
     const GroupLimit& g = *moe.router.groups;
+    if (g.num_groups < 1 || g.top_groups < 1)
+      error("model.layers.moe.router.groups", "no groups of experts to choose from", "at least 1");
     divides("model.layers.moe.router.groups", "experts", moe.num_experts, g.num_groups, "groups");
     if (g.top_groups > g.num_groups)
       error("model.layers.moe.router.groups",
@@ -167,6 +170,15 @@ std::string nearest_divisors(int64_t n, int64_t k) {
   for (int64_t d = k + 1; d <= n && above == 0; ++d)
     if (n % d == 0) above = d;
   return above == 0 ? std::to_string(below) : std::to_string(below) + " or " + std::to_string(above);
+}
+
+Diagnostics validate_model(const Model& model) {
+  RunSpec run;
+  run.model = model;
+  run.data.sequence_length = 0;
+  Diagnostics out;
+  check_architecture(run, out);
+  return out;
 }
 
 void check_architecture(const RunSpec& run, Diagnostics& out) {

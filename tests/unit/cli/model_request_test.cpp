@@ -79,6 +79,9 @@ TEST_F(ModelRequestTest, WantsTokensAndAPlaceForTheResult) {
 TEST_F(ModelRequestTest, NamesTheNearestOptionToAnUnknownOne) {
   EXPECT_THAT(refusal({"generate", "--hf", "a", "--temprature", "1"}), HasSubstr("did you mean '--temperature'?"));
   EXPECT_THAT(refusal({"generate", "--hf", "a", "--max-tokens", "1"}), HasSubstr("--max-new-tokens"));
+  EXPECT_THAT(refusal({"logits", "--hf", "a", "--tokens", "t", "--output", "no_folder/o"}),
+              HasSubstr("there is no folder 'no_folder'"));
+  EXPECT_THAT(refusal({"grads", "--hf", "a", "--tokens", "t", "--output", "/"}), HasSubstr("wants a file"));
   EXPECT_THAT(refusal({"logits", "--hf", "a", "--token", "t"}), HasSubstr("--tokens"));
   EXPECT_THAT(refusal({"logits", "--hf", "a", "--tokens", "t", "--output", "o", "--dtype", "fp8"}), HasSubstr("fp8"));
   EXPECT_THAT(refusal({"logits", "--run", "r", "--tokens", "t", "--output", "o", "lr=1"}),
