@@ -21,9 +21,10 @@ Place command_line_place() {
   return {.file = *command_line_name()};
 }
 
-// "name" or "name.name": what may stand before '='.
+// "name" or "name.name": what may stand before '='. No parameter lies deeper than a few maps.
 bool is_key(std::string_view text) {
-  if (text.empty()) return false;
+  constexpr std::ptrdiff_t kMostDots = 31;
+  if (text.empty() || std::count(text.begin(), text.end(), '.') > kMostDots) return false;
   bool after_dot = true;
   for (const char c : text) {
     const bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';

@@ -38,6 +38,10 @@ class Expander {
  private:
   // Appends what the placeholder at the front of `text` stands for; the number of characters it takes.
   size_t take_braces(std::string_view text, std::string& out) {
+    if (++num_taken_ > kMostPlaceholders) {
+      result.too_many = true;
+      return text.size();
+    }
     const size_t close = matching_brace(text);
     if (close == std::string_view::npos) {
       result.unterminated = true;
@@ -89,6 +93,7 @@ class Expander {
 
   const Environment& environment_;
   bool bare_dollar_;
+  size_t num_taken_ = 0;
 };
 
 // -? digits with an optional point and an optional exponent, at least one digit.
@@ -135,6 +140,12 @@ Value type_substituted(const std::string& text) {
 
 bool report_expansion(const Expansion& expansion, const Value& value, const std::string& key,
                       Diagnostics& diagnostics) {
+  if (expansion.too_many) {
+    diagnostics.push_back(
+        error_at(value.place(), fmt::format("more than {} placeholders in one text", kMostPlaceholders)));
+    diagnostics.back().key = key;
+    return false;
+  }
   for (const std::string& name : expansion.missing) {
     Diagnostic found = error_at(value.place(), fmt::format("the environment variable '{}' is not set", name));
     found.key = key;

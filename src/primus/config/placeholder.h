@@ -19,7 +19,10 @@ struct Expansion {
   std::vector<std::string> missing;   // names that are not set and have no default
   std::vector<std::string> literals;  // "${}" and the like: kept as text
   bool unterminated = false;
+  bool too_many = false;  // more than kMostPlaceholders
 };
+
+inline constexpr size_t kMostPlaceholders = 64;  // in one text, nested ones included
 
 // A variable that is set but empty counts as set. Defaults may hold balanced braces and placeholders. With
 // `bare_dollar`, $NAME is replaced too when NAME is set (the `env:` block).

@@ -126,6 +126,9 @@ void megatron_checkpoint(Translation& t) {
   spec::Checkpoint& c = t.run.checkpoint;
   c.save = t.keys.maybe_text("save").has_value();
   c.interval_steps = t.keys.maybe_integer("save_interval").value_or(0);
+  if (c.save && !t.keys.maybe_integer("save_interval"))
+    t.error("save_interval", "save is given, and not how often", "a number of steps",
+            "set save_interval, or save: null");
   c.load_folder = t.keys.text("load");
   c.load_weights_only = t.keys.flag("finetune");
   c.load_optimizer = !t.keys.flag("no_load_optim");

@@ -245,10 +245,14 @@ constexpr Parameter kMoeRows[] = {
         .under(kExpertsKey),
     no_effect("moe_use_fused_router_with_aux_score", kBool, "false", "Choice and balancing score in one kernel.",
               kKernel)
-        .under(kExpertsKey),
+        .under(kExpertsKey)
+        .requires_key("enable_primus_turbo"),
     no_effect("use_turbo_permute_padding", kBool, "false", "Token counts per expert padded.", kKernel)
-        .under(kExpertsKey),
-    no_effect("use_turbo_deepep", kBool, "false", "The fused dispatcher.", kComm).under(kExpertsKey),
+        .under(kExpertsKey)
+        .requires_key("enable_primus_turbo"),
+    no_effect("use_turbo_deepep", kBool, "false", "The fused dispatcher.", kComm)
+        .under(kExpertsKey)
+        .requires_key("enable_primus_turbo"),
     no_effect("turbo_deepep_num_cu", kInt, "32", "Compute units of the dispatcher.", kComm)
         .under(kExpertsKey)
         .at_least(1),
@@ -256,6 +260,7 @@ constexpr Parameter kMoeRows[] = {
         .under(kExpertsKey),
     no_effect("turbo_sync_free_moe_stage", kInt, "0", "How far the MoE layer avoids synchronising.", kComm)
         .under(kExpertsKey)
+        .requires_key("enable_primus_turbo")
         .at_least(0)
         .at_most(3),
     no_effect("use_turbo_mega_moe", kBool, "false", "One kernel for an MoE layer.", kKernel).under(kExpertsKey),

@@ -120,7 +120,33 @@ void megatron_schedules(Translation& t) {
   wd.end = *end;
 }
 
+namespace {
+
+// A switch of upstream's that changes nothing here, and that upstream refuses in some company.
+bool is_on(const Translation& t, const char* key) {
+  const config::Value* value = t.keys.module().params.find(key);
+  return value != nullptr && value->is_bool() && value->as_bool();
+}
+
+void check_optimizer_company(Translation& t) {
+  const bool cut = t.keys.flag("use_distributed_optimizer");
+  const bool cut_by_fsdp = is_on(t, "use_megatron_fsdp") || is_on(t, "use_custom_fsdp") || is_on(t, "use_torch_fsdp2");
+  if (is_on(t, "overlap_param_gather") && !cut && !cut_by_fsdp)
+    t.error("overlap_param_gather", "weights are gathered only where the distributed optimizer cuts them",
+            "use_distributed_optimizer: true", "set overlap_param_gather: false");
+  else if (is_on(t, "overlap_param_gather") && !cut_by_fsdp && !t.keys.flag("overlap_grad_reduce"))
+    t.error("overlap_param_gather", "upstream gathers weights beside the work only together with gradients",
+            "overlap_grad_reduce: true", "set overlap_param_gather: false");
+  const bool muon = t.keys.text("optimizer").ends_with("muon");
+  if (muon && cut)
+    t.error("optimizer", "Muon does not work with the distributed optimizer", "use_distributed_optimizer: false");
+  if (muon && t.keys.flag("fp16")) t.error("optimizer", "Muon does not work in fp16", "bf16: true, or neither");
+}
+
+}  // namespace
+
 void megatron_optimizer(Translation& t) {
+  check_optimizer_company(t);
   spec::Optimizer& o = t.run.optimizer;
   o.kind = t.keys.text("optimizer") == "sgd" ? spec::OptimizerKind::Sgd : spec::OptimizerKind::Adam;
   o.beta1 = t.keys.number("adam_beta1");

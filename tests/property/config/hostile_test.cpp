@@ -9,6 +9,8 @@
 
 #include "primus/base/fs.h"
 #include "primus/config/load.h"
+#include "primus/config/override.h"
+#include "primus/config/placeholder.h"
 #include "primus/config/python_literal.h"
 #include "primus/config/yaml_reader.h"
 
@@ -87,6 +89,28 @@ TEST(Hostile, MergedMapsDoNotGrow) {
   EXPECT_THAT(refusal(levels), HasSubstr("aliases"));
   EXPECT_THAT(refusal("a: &a {b: 1}\nc: {<<: [*a" + repeated(", *a", 20'000) + "]}\n"),
               HasSubstr("more than 64 maps merged"));
+}
+
+TEST(Hostile, PlaceholdersNeitherNestNorMultiplyWithoutEnd) {
+  const Environment environment = environment_of({{"A", std::string(1000, 'x')}});
+  for (const std::string& text :
+       {repeated("${A}", 1'000'000), repeated("${B}", 1'000'000), repeated("${B:", 100'000) + repeated("}", 100'000)}) {
+    const Expansion expansion = expand_placeholders(text, environment);
+    EXPECT_TRUE(expansion.too_many);
+    EXPECT_LT(expansion.text.size(), 100'000U);
+    EXPECT_LE(expansion.missing.size(), kMostPlaceholders);
+    Diagnostics findings;
+    EXPECT_FALSE(report_expansion(expansion, Value(text), "key", findings));
+    EXPECT_EQ(findings.size(), 1U);
+  }
+  EXPECT_FALSE(expand_placeholders(repeated("${A}", kMostPlaceholders), environment).too_many);
+}
+
+TEST(Hostile, OverridesOfManyLevelsAreNoKeys) {
+  Diagnostics findings;
+  EXPECT_TRUE(parse_overrides({repeated("a.", 30'000) + "b=1"}, findings).empty());
+  EXPECT_EQ(findings.size(), 1U);
+  EXPECT_LT(render(findings).size(), 400U);
 }
 
 TEST(Hostile, AFileFullOfMistakesEndsAfterTwentyFindings) {

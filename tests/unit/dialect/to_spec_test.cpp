@@ -12,7 +12,9 @@ namespace primus::dialect {
 namespace {
 
 using testing::experiment;
+using ::testing::HasSubstr;
 using testing::little;
+using ::testing::Not;
 using testing::replaced;
 using testing::without;
 
@@ -212,6 +214,26 @@ TEST(Precision, Fp8BecomesBf16OnlyWhenAsked) {
   EXPECT_EQ(run->precision.compute, spec::Dtype::BFloat16);
   ASSERT_EQ(run.diagnostics().size(), 1U);
   EXPECT_EQ(run.diagnostics()[0].severity, Severity::Warning);
+}
+
+// Combinations that upstream's argument check refuses.
+TEST(Optimizer, RefusesCompanyThatUpstreamRefuses) {
+  const auto refusal = [](const std::string& more) { return render(to_spec(experiment(little(more))).diagnostics()); };
+  EXPECT_THAT(refusal("overlap_param_gather: true\n"), HasSubstr("use_distributed_optimizer: true"));
+  const std::string cut = "overlap_param_gather: true\nuse_distributed_optimizer: true\n";
+  EXPECT_THAT(refusal(cut), HasSubstr("overlap_grad_reduce: true"));
+  EXPECT_THAT(refusal(cut + "overlap_grad_reduce: true\n"), Not(HasSubstr("error")));
+  EXPECT_THAT(refusal("optimizer: muon\nuse_distributed_optimizer: true\n"), HasSubstr("Muon does not work with"));
+  EXPECT_THAT(refusal("optimizer: dist_muon\nfp16: true\n"), HasSubstr("Muon does not work in fp16"));
+  EXPECT_THAT(refusal("save: here\n"), HasSubstr("save is given, and not how often"));
+}
+
+TEST(Turbo, NeedsTheLibraryWhereThereAreExperts) {
+  for (const char* key : {"use_turbo_deepep: true", "use_turbo_permute_padding: true",
+                          "moe_use_fused_router_with_aux_score: true", "turbo_sync_free_moe_stage: 1"}) {
+    const auto refused = to_spec(experiment(little(std::string("num_experts: 4\n") + key + "\n")));
+    EXPECT_THAT(render(refused.diagnostics()), HasSubstr("needs enable_primus_turbo: true")) << key;
+  }
 }
 
 TEST(Recompute, ChoosesLayersByMethod) {
