@@ -131,6 +131,13 @@ ExitCode run_config_schedule(Context& context) {
   if (!described) throw InputError(described.diagnostics());
   print_findings(described.diagnostics(), context);
   const spec::RunSpec& run = *described;
+  constexpr int64_t kMostSteps = 10'000'000;  // each takes some bytes
+  if (run.exit.train_steps > kMostSteps) {
+    Diagnostic finding = error_at({request.config}, "the experiment has too many steps to list");
+    finding.found = format_thousands(run.exit.train_steps);
+    finding.expected = "at most " + format_thousands(kMostSteps);
+    throw InputError(finding);
+  }
   const std::vector<StepValues> values = spec::step_values(run);
   if (request.format == "json") {
     print_json(values, *context.out);

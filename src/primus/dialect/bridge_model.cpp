@@ -234,9 +234,9 @@ void bridge_model(Translation& t, BridgeConfig& config) {
   layer.mlp = mlp(config, model.hidden_size, bias);
   layer.hidden_dropout = model.embedding_dropout = config.number("model.hidden_dropout");
   const int64_t layers = std::max<int64_t>(1, config.integer("model.num_layers"));
-  constexpr int64_t kMostLayers = 100'000;  // a slip of the keyboard must not fill the memory
+  constexpr int64_t kMostLayers = 10'000;  // a slip of the keyboard must not fill the memory
   if (layers > kMostLayers)
-    t.error("model.num_layers", "a model of " + format_thousands(layers) + " layers", "at most 100,000");
+    t.error("model.num_layers", "a model of " + format_thousands(layers) + " layers", "at most 10,000");
   model.layers.assign(static_cast<size_t>(std::min(layers, kMostLayers)), layer);
   vary_layers(config, model, moe(config, layer.mlp));
 

@@ -11,7 +11,7 @@ namespace {
 
 using Numbers = std::vector<int64_t>;
 using Item = std::variant<int64_t, Numbers>;
-constexpr size_t kMostNumbers = 100'000;  // a slip of the keyboard must not fill the memory
+constexpr size_t kMostNumbers = 10'000;  // a slip of the keyboard must not fill the memory
 constexpr int kDeepest = 32;
 
 // Recursive descent over sums, products and atoms. A failed part gives nothing, and so does the whole.

@@ -15,7 +15,7 @@ namespace primus::dialect {
 using LayerPattern = std::variant<std::monostate, int64_t, std::vector<int64_t>>;
 
 // Integers, lists, +, * and brackets as Python computes them: "([0]*3+[1]*58)", "[1, 0]*12", "2". Nothing when the text
-// is no such expression, or gives more than 100,000 numbers.
+// is no such expression, or gives more than 10,000 numbers.
 std::optional<LayerPattern> parse_layer_pattern(std::string_view text);
 
 // The key's pattern. Errors, and nothing: no such expression, a period below 1, a list that is not one number a layer.

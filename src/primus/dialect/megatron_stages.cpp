@@ -12,7 +12,7 @@ namespace primus::dialect {
 namespace {
 
 using Sizes = std::vector<int64_t>;
-constexpr size_t kLongestLayout = 1'000'000;
+constexpr size_t kLongestLayout = 50'000;
 
 // "(text)*n" once, then "c*n" for any character c; commas mean nothing. Nothing: malformed, or far too long.
 std::optional<std::string> expand_layout(std::string text) {

@@ -45,7 +45,7 @@ constexpr Parameter kModelRows[] = {
 // Null means the flavor's own value; where upstream knows None (n_kv_heads, the groups, ...), a written null is None.
 constexpr Parameter kArgumentRows[] = {
     honoured("model.dim", kMaybeInt, "null", "Width of the residual stream.", "model.hidden_size").at_least(1),
-    honoured("model.n_layers", kMaybeInt, "null", "Transformer layers.", "model.layers").at_least(1).at_most(100000),
+    honoured("model.n_layers", kMaybeInt, "null", "Transformer layers.", "model.layers").at_least(1).at_most(10000),
     honoured("model.n_heads", kMaybeInt, "null", "Query heads.", "attention.num_heads attention.head_dim").at_least(1),
     honoured("model.n_kv_heads", kMaybeInt, "null", "Key/value heads; None: one per head.", "attention.num_kv_heads")
         .at_least(1),

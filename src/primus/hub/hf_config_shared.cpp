@@ -188,8 +188,8 @@ void read_skeleton(HfReader& r, spec::Model& model, const HfDefaults& d, double*
   model.vocab_divisor = 1;
   model.max_positions = r.integer({"max_position_embeddings"}, d.max_positions, "model.max_positions", 1);
   int64_t layers = r.integer({"num_hidden_layers"}, d.layers, "model.layers", 1);
-  if (layers > 100'000) {
-    r.error("num_hidden_layers", "a model of " + format_thousands(layers) + " layers", "at most 100,000");
+  if (layers > 10'000) {
+    r.error("num_hidden_layers", "a model of " + format_thousands(layers) + " layers", "at most 10,000");
     layers = 1;
   }
   spec::LayerSpec layer;

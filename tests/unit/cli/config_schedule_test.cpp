@@ -58,6 +58,10 @@ TEST(ConfigSchedule, TableOfALongRunShowsFirstAndLastStep) {
   EXPECT_LT(std::count(table.begin(), table.end(), '\n'), 70);
 }
 
+TEST(ConfigSchedule, OfATrainingWithoutEndIsNotListed) {
+  EXPECT_THROW((void)output(run_config_schedule, {"--config", kTinyLlama, "train_iters=100000000000"}), InputError);
+}
+
 TEST(ConfigSchedule, DrawsThreeCurves) {
   const std::string svg = output(run_config_schedule, {"--config", kTinyLlama, "--format", "svg"});
   EXPECT_TRUE(svg.starts_with("<svg "));

@@ -234,6 +234,13 @@ TEST(Translation, OfPostTrainingIsRefusedKeyByKeyWhereThereIsNone) {
   EXPECT_THAT(render(packed.diagnostics()), HasSubstr("'enable_packed_sequences' has no counterpart in maxtext"));
 }
 
+TEST(Translation, OfATrainingWithoutEndComparesItsBeginning) {
+  const auto endless =
+      translate_experiment(experiment(replaced(little(), "train_iters", "100000000000")), {}, "maxtext");
+  ASSERT_TRUE(endless.ok()) << render(endless.diagnostics());
+  EXPECT_EQ(param(*endless, "steps")->as_int(), 100'000'000'000);
+}
+
 TEST(Translation, ToAnUnknownDialectNamesThem) {
   const auto refused = translate_experiment(experiment(little()), {}, "megatorn");
   ASSERT_FALSE(refused.ok());

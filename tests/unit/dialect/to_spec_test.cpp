@@ -218,7 +218,9 @@ TEST(Precision, Fp8BecomesBf16OnlyWhenAsked) {
 
 // Combinations that upstream's argument check refuses.
 TEST(Optimizer, RefusesCompanyThatUpstreamRefuses) {
-  const auto refusal = [](const std::string& more) { return render(to_spec(experiment(little(more))).diagnostics()); };
+  const auto refusal = [](const std::string& more) {
+    return render(to_spec(experiment(little(more)), {}, {.for_training = false}).diagnostics());
+  };
   EXPECT_THAT(refusal("overlap_param_gather: true\n"), HasSubstr("use_distributed_optimizer: true"));
   const std::string cut = "overlap_param_gather: true\nuse_distributed_optimizer: true\n";
   EXPECT_THAT(refusal(cut), HasSubstr("overlap_grad_reduce: true"));

@@ -57,6 +57,13 @@ TEST(HfConfig, CountsOfEveryFamilyEqualTransformersToTheLastDigit) {
   EXPECT_EQ(families, std::set<std::string>(all.begin(), all.end()));
 }
 
+TEST(HfConfig, OfTooManyLayersIsRefusedInEveryFamily) {
+  for (const std::string& family : hf_families()) {
+    const Json config = {{"model_type", family}, {"num_hidden_layers", 10'001}, {"n_layer", 10'001}};
+    EXPECT_THAT(first_error(config), HasSubstr("10,001 layers")) << family;
+  }
+}
+
 TEST(HfConfig, IsWrittenBackWithoutALoss) {
   for (const Json& c : golden_cases()) {
     const auto name = c.at("name").get<std::string>();
