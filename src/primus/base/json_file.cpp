@@ -1,26 +1,36 @@
 #include "primus/base/json_file.h"
 
-#include <fmt/format.h>
+#include <fstream>
 
 #include "primus/base/strings.h"
 
 namespace primus {
 
+namespace {
+
+Diagnostic too_much(const fs::path& path, size_t most_bytes) {
+  Diagnostic finding = error_at({path.string()}, "the file holds too much to be one of its kind");
+  std::error_code error;
+  const auto size = fs::file_size(path, error);
+  if (!error) finding.found = format_bytes(static_cast<double>(size));
+  finding.expected = "at most " + format_bytes(static_cast<double>(most_bytes));
+  return finding;
+}
+
+}  // namespace
+
 Result<Json> read_json_file(const fs::path& path, size_t most_bytes) {
   std::error_code error;
-  if (fs::is_regular_file(path, error)) {
-    const auto size = fs::file_size(path, error);
-    if (!error && size > most_bytes) {
-      Diagnostic finding =
-          error_at({path.string()}, fmt::format("the file holds {}, which is too much to be one of its kind",
-                                                format_bytes(static_cast<double>(size))));
-      finding.expected = "at most " + format_bytes(static_cast<double>(most_bytes));
-      return finding;
-    }
+  std::ifstream stream(path, std::ios::binary);
+  if (!stream || fs::is_directory(path, error)) return read_text_file(path).diagnostics();  // says why
+  // A pipe or a device may never end, and a file may have grown: what is read counts.
+  std::string text;
+  std::string block(1 << 16, '\0');
+  while (stream.read(block.data(), static_cast<std::streamsize>(block.size())), stream.gcount() > 0) {
+    text.append(block, 0, static_cast<size_t>(stream.gcount()));
+    if (text.size() > most_bytes) return too_much(path, most_bytes);
   }
-  const Result<std::string> text = read_text_file(path);
-  if (!text.ok()) return text.diagnostics();
-  return parse_json(*text, path.string());
+  return parse_json(text, path.string());
 }
 
 }  // namespace primus

@@ -15,10 +15,15 @@ TEST(JsonFile, IsRefusedUnreadWhenItIsTooLarge) {
   const Result<Json> large = read_json_file(file, 12);
   ASSERT_FALSE(large.ok());
   EXPECT_EQ(large.diagnostics()[0].place.file, file.string());
-  EXPECT_NE(large.diagnostics()[0].message.find("13 B"), std::string::npos) << large.diagnostics()[0].message;
+  EXPECT_NE(large.diagnostics()[0].found.find("13"), std::string::npos) << large.diagnostics()[0].found;
   EXPECT_NE(large.diagnostics()[0].expected.find("at most 12"), std::string::npos);
   fs::remove(file);
   EXPECT_FALSE(read_json_file(file).ok());
+  EXPECT_FALSE(read_json_file(testing::TempDir()).ok());
+}
+
+TEST(JsonFile, OfADeviceWithoutEndIsRefused) {
+  EXPECT_FALSE(read_json_file("/dev/zero").ok());
 }
 
 }  // namespace
