@@ -11,6 +11,7 @@
 #include "primus/cli/config_request.h"
 #include "primus/config/file_cache.h"
 #include "primus/config/read_file.h"
+#include "primus/dialect/dialects.h"
 
 namespace primus::cli {
 namespace {
@@ -114,6 +115,13 @@ Checked check_file(const ConfigRequest& request, const CheckRequest& check, cons
     checked.framework = loaded->main_module().framework;
     for (const config::Module& module : loaded->modules) {
       if (!request.module.empty() && module.name != request.module) continue;
+      if (dialect::find_dialect(module.framework) == nullptr) {
+        checked.findings.push_back({Severity::Note, module.place, {}, "", {}, {}, {}});
+        checked.findings.back().message =
+            fmt::format("framework '{}' has no parameter table: only its composition is checked, and train refuses it",
+                        printable_ascii(module.framework));
+        continue;
+      }
       const Result<spec::RunSpec> run = describe_run(*loaded, module.name, check.num_ranks);
       checked.findings.insert(checked.findings.end(), run.diagnostics().begin(), run.diagnostics().end());
     }

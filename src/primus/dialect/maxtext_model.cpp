@@ -285,7 +285,7 @@ void maxtext_model(Translation& t) {
   head_and_vocabulary(t, block);
   const LayerKinds kinds = layer_kinds(t, sizes, block);
   say_what_is_ignored(t, block);
-  constexpr int64_t kMostLayers = 10'000;                           // a slip of the keyboard must not fill the memory
+  constexpr int64_t kMostLayers = 10'000;                            // a slip of the keyboard must not fill the memory
   int64_t layers = sizes.layers * (block.name == "gemma2" ? 2 : 1);  // gemma2 counts pairs: local, global
   if (layers > kMostLayers)
     t.error("base_num_decoder_layers", "a model of " + format_thousands(layers) + " layers", "at most 10,000");

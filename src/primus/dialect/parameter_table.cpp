@@ -25,6 +25,11 @@ std::vector<SortedTable> sorted_tables() {
   return tables;
 }
 
+const std::vector<SortedTable>& all_tables() {
+  static const std::vector<SortedTable> tables = sorted_tables();
+  return tables;
+}
+
 }  // namespace
 
 std::string_view to_string(Type type) {
@@ -66,8 +71,7 @@ std::string_view to_string(Status status) {
 }
 
 std::span<const Parameter> all_parameters(std::string_view framework) {
-  static const std::vector<SortedTable> tables = sorted_tables();
-  for (const SortedTable& table : tables)
+  for (const SortedTable& table : all_tables())
     if (table.framework == framework) return table.rows;
   return {};
 }
@@ -87,14 +91,47 @@ bool is_section(std::string_view framework, std::string_view key) {
   return place != rows.end() && place->name.starts_with(prefix);
 }
 
+namespace {
+
+std::string nearest(std::string_view framework, const std::string& key) {
+  std::vector<std::string> names;
+  for (const Parameter& row : all_parameters(framework)) names.emplace_back(row.name);
+  return did_you_mean(key, names);
+}
+
+std::string_view first_field(const Parameter& row) {
+  return row.spec_field.substr(0, row.spec_field.find(' '));
+}
+
+// The row of another dialect that `key` nearly is: people carry their words along.
+const Parameter* foreign_row(std::string_view framework, const std::string& key) {
+  const Parameter* found = nullptr;
+  int fewest = 3;  // letters of difference
+  for (const SortedTable& table : all_tables()) {
+    if (table.framework == framework) continue;
+    for (const Parameter& row : table.rows) {
+      if (row.status != Status::Honoured || row.spec_field.empty()) continue;
+      const int letters = edit_distance(key, row.name.substr(row.name.rfind('.') + 1));
+      if (letters >= fewest || static_cast<int>(key.size()) < 4 * (letters + 1)) continue;
+      fewest = letters;
+      found = &row;
+    }
+  }
+  return found;
+}
+
+}  // namespace
+
 std::string suggest_parameter(std::string_view framework, std::string_view key) {
-  const auto rows = all_parameters(framework);
   std::string lower = to_lower(key);
   std::replace(lower.begin(), lower.end(), '-', '_');
-  std::vector<std::string> names;
-  names.reserve(rows.size());
-  for (const Parameter& row : rows) names.emplace_back(row.name);
-  return did_you_mean(lower, names);
+  if (std::string own = nearest(framework, lower); !own.empty()) return own;
+  const Parameter* foreign = foreign_row(framework, lower);
+  if (foreign == nullptr) return {};
+  for (const Parameter& row : all_parameters(framework))
+    if (row.status == Status::Honoured && first_field(row) == first_field(*foreign))
+      return "did you mean '" + std::string(row.name) + "'?";
+  return {};
 }
 
 }  // namespace primus::dialect

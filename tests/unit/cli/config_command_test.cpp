@@ -62,14 +62,33 @@ TEST_F(ConfigCommand, DiffExitsWithFourWhenTheFilesDiffer) {
   EXPECT_EQ(run({"diff", a, b, "lr=1"}).code, 2);
 }
 
+// A framework without a table is composed like any other; that nothing more is known is a note.
+TEST_F(ConfigCommand, CheckOfAFrameworkWithoutTableIsItsComposition) {
+  write_tree("tree");
+  write("tree/primus/configs/models/diffusion/flux.yaml", "width: 4\n");
+  write("tree/primus/configs/modules/diffusion/pre_trainer.yaml", "rate: 5e-5\n");
+  std::string text = experiment("{rate: 1.0}");
+  for (const auto& [from, to] :
+       {std::pair{"framework: megatron", "framework: diffusion"}, {"model: tinyllama_1.1B.yaml", "model: flux.yaml"}}) {
+    const size_t at = text.find(from);
+    ASSERT_NE(at, std::string::npos) << text;
+    text.replace(at, std::string(from).size(), to);
+  }
+  const std::string file = write("flux.yaml", text);
+  const Outcome found = run({"check", file, "--presets", (folder_ / "tree").string()});
+  EXPECT_EQ(found.code, 0) << found.out << found.err;
+  EXPECT_THAT(found.out, HasSubstr("only its composition is checked"));
+}
+
 // B013
 TEST_F(ConfigCommand, CheckReportsEverythingAndExitsWithTwo) {
   const std::string bad =
       write("bad.yaml", experiment("{leraning_rate: 1.0e-4, train_iter: 10, micro_batch_size: two}"));
   const Outcome found = run({"check", "--config", bad});
   EXPECT_EQ(found.code, 2);
-  EXPECT_THAT(found.out, AllOf(HasSubstr("bad.yaml:10:17"), HasSubstr("'leraning_rate'"), HasSubstr("'train_iter'"),
-                               HasSubstr("did you mean 'train_iters'"), HasSubstr("micro_batch_size")));
+  EXPECT_THAT(found.out,
+              AllOf(HasSubstr("bad.yaml:10:17"), HasSubstr("'leraning_rate'"), HasSubstr("did you mean 'lr'?"),
+                    HasSubstr("'train_iter'"), HasSubstr("did you mean 'train_iters'"), HasSubstr("micro_batch_size")));
   const Json json = value_or_throw(parse_json(run({"check", bad, "--format", "json"}).out, "out"));
   EXPECT_EQ(json["ok"], false);
   EXPECT_GE(json["files"][0]["diagnostics"].size(), 3u);

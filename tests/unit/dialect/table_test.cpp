@@ -131,6 +131,10 @@ TEST(MegatronTable, RowsThatSetAFieldAreExactlyTheKeysThatTheTranslationTakes) {
 TEST(MegatronTable, SuggestsTheNearestName) {
   EXPECT_EQ(suggest_parameter("megatron", "train_iter"), "did you mean 'train_iters'?");
   EXPECT_THAT(suggest_parameter("megatron", "Micro-Batch-Size"), ::testing::HasSubstr("micro_batch_size"));
+  // Words of another dialect, misspelt or not.
+  EXPECT_EQ(suggest_parameter("megatron", "leraning_rate"), "did you mean 'lr'?");
+  EXPECT_EQ(suggest_parameter("maxtext", "clip_grad"), "did you mean 'gradient_clipping_threshold'?");
+  EXPECT_EQ(suggest_parameter("torchtitan", "adam_beta2"), "did you mean 'optimizer.beta2'?");
 }
 
 }  // namespace
