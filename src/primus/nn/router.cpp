@@ -1,5 +1,6 @@
 #include "primus/nn/router.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 
@@ -185,20 +186,23 @@ at::Tensor Router::weigh(const at::Tensor& logits, const at::Tensor& experts) co
                 : WeightsFunction::apply(logits, experts, &options_);
 }
 
+// Of every expert, for `num_tokens` that compete.
+int64_t Router::places(int64_t num_tokens) const {
+  const spec::Capacity& c = *moe_.capacity;
+  const double share = static_cast<double>(num_tokens * moe_.top_k) / static_cast<double>(moe_.num_experts);
+  return static_cast<int64_t>(c.per_sequence ? std::floor(std::ceil(share) * c.factor) : std::ceil(share * c.factor));
+}
+
 at::Tensor Router::within_capacity(const Routing& routing, int64_t num_sequences) const {
   if (!moe_.capacity) return {};
   const spec::Capacity& c = *moe_.capacity;
   const int64_t num_tokens = routing.experts.size(0), t = num_tokens / num_sequences;
-  const auto share = [&](int64_t tokens) {
-    return static_cast<double>(tokens * moe_.top_k) / static_cast<double>(moe_.num_experts);
-  };
-  const double places =
-      c.per_sequence ? std::floor(std::ceil(share(t)) * c.factor) : std::ceil(share(num_tokens) * c.factor);
   const auto order =
       c.policy == spec::DropPolicy::LastPosition ? kernels::DropOrder::LastPosition : kernels::DropOrder::LowestWeight;
   const std::array<int64_t, 3> shape = {num_sequences, t, moe_.top_k};
   return kernels::keep_within_capacity(routing.experts.view(shape), routing.weights.detach().reshape(shape),
-                                       moe_.num_experts, static_cast<int64_t>(places), order, c.per_sequence);
+                                       moe_.num_experts, places(c.per_sequence ? t : num_tokens), order,
+                                       c.per_sequence);
 }
 
 // coefficient * E / (k T^2) * sum_e(P_e n_e), with P and n over the scope.
@@ -248,6 +252,25 @@ at::Tensor Router::with_losses(const at::Tensor& weights, const at::Tensor& logi
   return total.defined() ? AttachLossFunction::apply(weights, total, context.auxiliary_loss_scale) : weights;
 }
 
+// Megatron moves the score bias by what the experts take, places filled up included; the per-sequence rule (maxtext's)
+// by what was chosen.
+void Router::report_counts(const Routing& routing, RouterReport& report) const {
+  const auto count = [this](const at::Tensor& experts) {
+    return at::bincount(experts.reshape({-1}), {}, moe_.num_experts);
+  };
+  const at::Tensor counts = count(routing.experts);
+  if (!routing.keep.defined()) return report.add_counts(layer_index_, counts, 0);
+  const int64_t num_dropped = routing.keep.logical_not().sum().item<int64_t>(), num_tokens = routing.experts.size(0);
+  const spec::Capacity& c = *moe_.capacity;
+  at::Tensor taken;
+  if (!c.per_sequence) {
+    const int64_t filled = places(num_tokens);
+    taken = c.pad ? at::full_like(counts, std::min(filled, num_tokens))
+                  : count(routing.experts.masked_select(routing.keep));
+  }
+  report.add_counts(layer_index_, counts, num_dropped, taken);
+}
+
 Routing Router::route(const at::Tensor& x_bth, const Context& context) {
   PRIMUS_CHECK(x_bth.dim() == 3, "router: x [b, t, h] expected");
   const int64_t b = x_bth.size(0);
@@ -257,11 +280,7 @@ Routing Router::route(const at::Tensor& x_bth, const Context& context) {
   routing.experts = choose(scored, context);
   routing.weights = weigh(scored, routing.experts);
   routing.keep = within_capacity(routing, b);
-  if (counting) {
-    const int64_t dropped = routing.keep.defined() ? routing.keep.logical_not().sum().item<int64_t>() : 0;
-    context.router_report->add_counts(layer_index_, at::bincount(routing.experts.reshape({-1}), {}, moe_.num_experts),
-                                      dropped);
-  }
+  if (counting) report_counts(routing, *context.router_report);
   if (at::GradMode::is_enabled() && context.training && context.auxiliary_loss_scale != 0) {
     routing.weights = with_losses(routing.weights, scored, routing.experts, b, context);
   }

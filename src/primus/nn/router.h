@@ -35,7 +35,7 @@ class Router {
   // f32 [E]: added to the scores in the choice only; undefined where the router has none. Saved, not trained.
   at::Tensor score_bias;
   // One step of the loss-free balance (arXiv 2408.15664, algorithm 1): bias += rate * sign(mean - n).
-  //   counts [E]: tokens of the whole step that chose each expert, on all ranks.
+  //   counts [E]: tokens of the whole step that each expert took, on all ranks.
   void update_score_bias(const at::Tensor& counts);
 
  private:
@@ -43,7 +43,9 @@ class Router {
   at::Tensor forced(const at::Tensor& logits, const at::Tensor& x_bth, const Context& context) const;
   at::Tensor choose(const at::Tensor& logits, const Context& context) const;
   at::Tensor weigh(const at::Tensor& logits, const at::Tensor& experts) const;
+  int64_t places(int64_t num_tokens) const;
   at::Tensor within_capacity(const Routing& routing, int64_t num_sequences) const;
+  void report_counts(const Routing& routing, RouterReport& report) const;
   // The weights with the auxiliary losses hung on.
   at::Tensor with_losses(const at::Tensor& weights, const at::Tensor& logits, const at::Tensor& experts,
                          int64_t num_sequences, const Context& context) const;

@@ -23,9 +23,10 @@ void add_to(at::Tensor& sum, const at::Tensor& counts) {
 }
 }  // namespace
 
-void RouterReport::add_counts(int64_t layer, const at::Tensor& counts, int64_t num_dropped) {
+void RouterReport::add_counts(int64_t layer, const at::Tensor& counts, int64_t num_dropped, const at::Tensor& taken) {
   Layer& l = layers_[layer];
   add_to(l.counts, counts);
+  add_to(l.taken, taken.defined() ? taken : counts);
   l.num_dropped += static_cast<double>(num_dropped);
   l.num_micro_batches += 1;
 }
@@ -49,7 +50,7 @@ void RouterReport::sum_over_ranks() {
   for (auto& [layer, l] : layers_) {
     std::vector<double> numbers = {l.num_dropped, l.num_micro_batches};
     for (const auto& [loss, value] : l.losses) numbers.push_back(value);
-    if (l.counts.defined()) parts.push_back(l.counts);
+    if (l.counts.defined()) parts.insert(parts.end(), {l.counts, l.taken});
     parts.push_back(at::tensor(numbers, at::kDouble));
   }
   if (parts.empty()) return;
@@ -61,7 +62,8 @@ void RouterReport::sum_over_ranks() {
     if (l.counts.defined()) {
       const int64_t size = l.counts.numel();
       l.counts = all.narrow(0, place, size).clone();
-      place += size;
+      l.taken = all.narrow(0, place + size, size).clone();
+      place += 2 * size;
     }
     l.num_dropped = take();
     l.num_micro_batches = take();
@@ -78,6 +80,11 @@ double RouterReport::Layer::max_violation() const {
 at::Tensor RouterReport::counts(int64_t layer) const {
   const auto found = layers_.find(layer);
   return found == layers_.end() ? at::Tensor() : found->second.counts;
+}
+
+at::Tensor RouterReport::taken(int64_t layer) const {
+  const auto found = layers_.find(layer);
+  return found == layers_.end() ? at::Tensor() : found->second.taken;
 }
 
 std::map<RouterLoss, double> RouterReport::mean_losses() const {

@@ -26,8 +26,9 @@ class RouterReport {
   // Forgets the step before.
   void begin_step() { layers_.clear(); }
 
-  // From routers, once per layer and micro-batch. counts [E]: tokens that chose each expert (before any is dropped).
-  void add_counts(int64_t layer, const at::Tensor& counts, int64_t num_dropped);
+  // From routers, once per layer and micro-batch. counts [E]: tokens that chose each expert (before any is dropped);
+  // taken [E]: what is left of them where places are few (undefined: all of them).
+  void add_counts(int64_t layer, const at::Tensor& counts, int64_t num_dropped, const at::Tensor& taken = {});
   // Not multiplied by Context::auxiliary_loss_scale; the coefficient is in.
   void add_loss(int64_t layer, RouterLoss loss, double value);
   // For balance over the global batch: the mean of the counts over the micro-batches of the step so far (these
@@ -39,6 +40,7 @@ class RouterReport {
 
   struct Layer {
     at::Tensor counts;       // [E] f64
+    at::Tensor taken;        // [E] f64
     double num_dropped = 0;  // (token, slot) pairs that found no place
     double num_micro_batches = 0;
     std::map<RouterLoss, double> losses;  // sums over micro-batches
@@ -54,6 +56,7 @@ class RouterReport {
   const std::map<int64_t, Layer>& layers() const { return layers_; }
   // [E] f64 of one layer; undefined where it has not been heard.
   at::Tensor counts(int64_t layer) const;
+  at::Tensor taken(int64_t layer) const;
   // The mean over layers and micro-batches of every loss that occurred.
   std::map<RouterLoss, double> mean_losses() const;
 

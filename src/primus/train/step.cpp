@@ -114,8 +114,8 @@ void finish_routers(Trainer& trainer, StepResult& result) {
 
 void move_score_biases(Trainer& trainer) {
   for (nn::MoeLayer* layer : trainer.model.moe_layers()) {
-    const at::Tensor counts = trainer.router_report.counts(layer->layer_index());
-    if (counts.defined()) layer->update_expert_bias(counts);
+    const at::Tensor taken = trainer.router_report.taken(layer->layer_index());
+    if (taken.defined()) layer->update_expert_bias(taken);
   }
 }
 

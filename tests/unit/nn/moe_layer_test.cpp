@@ -91,7 +91,7 @@ TEST(MoeLayer, TellsTheReportOfTrainingButNotOfEvaluation) {
 
 TEST(RouterReport, SumsEverythingOverRanks) {
   RouterReport report([](at::Tensor& t) { t.mul_(3); }, 3);  // three equal ranks
-  report.add_counts(0, at::tensor({6, 1, 2}, at::kLong), 4);
+  report.add_counts(0, at::tensor({6, 1, 2}, at::kLong), 4, at::tensor({2, 1, 2}, at::kLong));
   report.add_counts(0, at::tensor({0, 0, 3}, at::kLong), 1);
   report.add_loss(0, RouterLoss::Z, 0.5);
   report.add_loss(0, RouterLoss::Z, 0.7);
@@ -100,6 +100,8 @@ TEST(RouterReport, SumsEverythingOverRanks) {
   report.sum_over_ranks();
   EXPECT_TRUE(at::equal(report.counts(0), at::tensor({18.0, 3.0, 15.0}, at::kDouble)));
   EXPECT_TRUE(at::equal(report.counts(2), at::tensor({3.0, 3.0}, at::kDouble)));
+  EXPECT_TRUE(at::equal(report.taken(0), at::tensor({6.0, 3.0, 15.0}, at::kDouble)));
+  EXPECT_TRUE(at::equal(report.taken(2), report.counts(2)));
   EXPECT_EQ(report.layers().at(0).num_dropped, 15);
   EXPECT_DOUBLE_EQ(report.layers().at(0).max_violation(), 0.5);
   EXPECT_DOUBLE_EQ(report.mean_losses().at(RouterLoss::Z), (0.6 + 1.0) / 2);
