@@ -130,11 +130,12 @@ ModelSize count_parameters(const Model& model, bool padded) {
   size.layers = sum(parts, false);
   size.active_layers = sum(parts, true);
   if (model.mtp && !model.layers.empty()) {
-    // Per depth: two norms, the projection of both halves, one layer like the last one, a final norm.
+    // Per depth: two norms and one layer like the last one's, the projection of both halves, a final norm.
     LayerParts last;
     add_layer(model.layers.back(), model.hidden_size, last);
     const int64_t depth = sum(last, false) + 2 * model.hidden_size * model.hidden_size +
-                          3 * norm_parameters(model.final_norm, model.hidden_size);
+                          2 * norm_parameters(model.layers.back().input_norm, model.hidden_size) +
+                          norm_parameters(model.final_norm, model.hidden_size);
     size.mtp = model.mtp->depth * depth;
   }
   size.final_norm = norm_parameters(model.final_norm, model.hidden_size);

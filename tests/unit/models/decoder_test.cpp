@@ -103,6 +103,9 @@ TEST(Decoder, HasAsManyParametersAsTheFormulaCounts) {
     layer.mlp.gated = false;
     layer.input_norm.kind = layer.post_attention_norm.kind = spec::NormKind::LayerNorm;
   }
+  model.mtp = spec::MultiTokenPrediction{.depth = 2};  // in front the layers' norms, behind the final one
+  expect_counted(model);
+  model.mtp.reset();
   model.final_norm.kind = spec::NormKind::LayerNorm;
   expect_counted(model);
   for (const auto& [kind, other] : small::all_kinds()) {
