@@ -75,6 +75,8 @@ class CorpusReader::File {
       throw InputError(error_at({path_}, fmt::format("cannot read the file: {}", std::strerror(errno))));
     gzbuffer(file_.get(), kReadBytes);
     refill();
+    if (path_.ends_with(".gz") && !buffer_.empty() && gzdirect(file_.get()) != 0)
+      throw InputError(error_at({path_}, "the name ends in .gz, and the file is not compressed by gzip"));
     if (buffer_.starts_with("\xEF\xBB\xBF")) at_ = 3;
   }
 

@@ -109,7 +109,7 @@ void HfFolderWriter::write_generation_config(const HfTokenIds& ids) {
   if (ids.eos.size() == 1) out["eos_token_id"] = ids.eos.front();
   if (ids.eos.size() > 1) out["eos_token_id"] = ids.eos;
   if (ids.pad) out["pad_token_id"] = *ids.pad;
-  if (out.size() > 1) write_json("generation_config.json", out);
+  write_json("generation_config.json", out);
 }
 
 std::vector<std::string> HfFolderWriter::copy_tokenizer(const fs::path& source) {

@@ -42,7 +42,7 @@ class HfFolderWriter {
   void append(std::span<const std::byte> bytes);
 
   void write_json(const std::string& name, const Json& content);  // config.json
-  // generation_config.json; nothing where no id is known.
+  // generation_config.json, with the ids that are known.
   void write_generation_config(const HfTokenIds& ids);
   // Byte for byte, those that exist: tokenizer.json, tokenizer_config.json, special_tokens_map.json, tokenizer.model,
   // vocab.json, merges.txt, ..., chat templates, generation_config.json. Returns their names.

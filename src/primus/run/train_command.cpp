@@ -132,9 +132,10 @@ void log_end(train::Trainer& trainer, const train::LoopResult& result, const tra
       log.success(fmt::format("done: {} steps", trainer.state.step));
       break;
     case train::StopReason::Signal:
-      log.warning(
-          fmt::format("stopped by signal {} after step {}; the same command with --resume auto goes on from there",
-                      result.signal, trainer.state.step));
+      log.warning(fmt::format("stopped by signal {} after step {}; {}", result.signal, trainer.state.step,
+                              trainer.spec.checkpoint.save
+                                  ? "the same command with --resume auto goes on from there"
+                                  : "nothing was saved, as the experiment does not (save: null)"));
       break;
     case train::StopReason::Duration:
       log.info(fmt::format("time limit reached after step {}", trainer.state.step));

@@ -1,6 +1,8 @@
 #include "primus/track/console.h"
 
+#include <cmath>
 #include <fmt/format.h>
+#include <limits>
 
 #include "primus/base/strings.h"
 
@@ -49,6 +51,9 @@ class Console : public Sink {
     return 0;
   }
 
+  // A NaN has no sign that would mean anything.
+  static double signless(double value) { return std::isnan(value) ? std::numeric_limits<double>::quiet_NaN() : value; }
+
   // Steps that carry the whole account of memory show it.
   static std::string memory_line(const StepRow& row) {
     const double limit = extra(row, "memory_limit_bytes");
@@ -64,8 +69,8 @@ class Console : public Sink {
     const double scale = row.tokens_per_s > 0 ? tokens_per_s / row.tokens_per_s : 1;
     const std::string share = row.mfu ? fmt::format("{:.1f}%", *row.mfu * scale * 100) : "-";
     return fmt::format("{:>8} {:>9.4f} {:>10.4f} {:>9.3e} {:>7.1f} {:>9.0f} {:>8.1f} {:>6} {:>9}  {}", row.step,
-                       loss_sum_ / static_cast<double>(num_losses_), row.grad_norm, row.lr, ms, tokens_per_s,
-                       row.model_flops * scale / 1e9, share, format_bytes(extra(row, "memory_bytes")),
+                       signless(loss_sum_ / static_cast<double>(num_losses_)), signless(row.grad_norm), row.lr, ms,
+                       tokens_per_s, row.model_flops * scale / 1e9, share, format_bytes(extra(row, "memory_bytes")),
                        time_left(row, first));
   }
 

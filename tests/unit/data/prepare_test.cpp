@@ -122,6 +122,9 @@ TEST_F(Preparing, ReadsGzipAndRefusesATruncatedOne) {
   options.corpus.inputs = {scratch_ / "cut.txt.gz"};
   options.output_prefix = scratch_ / "other";
   EXPECT_THAT(refusal(options), HasSubstr("cut.txt.gz"));
+  write(scratch_ / "plain.txt.gz", text);
+  options.corpus.inputs = {scratch_ / "plain.txt.gz"};
+  EXPECT_THAT(refusal(options), HasSubstr("not compressed by gzip"));
 }
 
 TEST_F(Preparing, CollectsEverythingThatIsWrongWithTheInputs) {

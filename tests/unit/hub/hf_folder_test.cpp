@@ -197,6 +197,16 @@ TEST(HfFolderWriter, TokenizerFilesAreCopiedByteForByteAndIdsAreWritten) {
   EXPECT_FALSE(ids.contains("pad_token_id"));
 }
 
+TEST(HfFolderWriter, AGenerationConfigIsThereWithoutAKnownIdToo) {
+  const auto temp = test::TempFolder::in_memory();
+  auto writer = value_or_throw(HfFolderWriter::create(temp / "hf", three_tensors()));
+  fill(writer);
+  writer.write_generation_config({});
+  writer.finish();
+  EXPECT_EQ(value_or_throw(parse_json(value_or_throw(read_text_file(temp / "hf/generation_config.json")), "")),
+            (Json{{"_from_model_config", true}}));
+}
+
 TEST(HfFolderWriter, ATensorLargerThanAShardHasAShardOfItsOwn) {
   const auto temp = test::TempFolder::in_memory();
   auto writer = value_or_throw(HfFolderWriter::create(temp / "hf", three_tensors(), {.max_shard_bytes = 1}));
