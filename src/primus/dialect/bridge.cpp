@@ -102,7 +102,7 @@ void check_combinations(Translation& t, BridgeConfig& config) {
       t.error(key, std::to_string(what) + " " + name + " cannot be shared out over " + std::to_string(ranks) + " ranks",
               "a divisor of " + std::to_string(what));
   };
-  const bool attends = layer.other_mixer.empty();
+  const bool attends = spec::attends(layer);
   if (attends) divides(layer.attention.num_heads, p.tensor, "tensor_model_parallel_size", "heads");
   const int64_t groups = layer.attention.num_kv_heads;
   if (attends && p.tensor > 1 && groups % p.tensor != 0 && p.tensor % groups != 0)

@@ -10,6 +10,7 @@ void megatron_model(Translation& t);
 spec::Attention megatron_attention(Translation& t, int64_t hidden, const spec::Norm& norm, bool bias,
                                    const std::string& positions);
 void megatron_layer_kinds(Translation& t);
+void megatron_mixers(Translation& t);
 void megatron_moe(Translation& t);
 void megatron_multi_token_prediction(Translation& t);
 // Layers of each pipeline stage, virtual ones in the order in which the model passes them; {all} without a pipeline.

@@ -1,5 +1,5 @@
-// Attention of every kind, and the mixers that only have a name here. Source: Megatron-LM d3528a21, transformer
-// (attention, multi_latent_attention, dot_product_attention, transformer config) and Primus' hybrid layer lists.
+// Attention of every kind. Source: Megatron-LM d3528a21, transformer (attention, multi_latent_attention,
+// dot_product_attention, transformer config).
 #include <cmath>
 
 #include "primus/base/strings.h"
@@ -107,12 +107,6 @@ void query_key_norms(Translation& t, spec::Attention& a, const spec::Norm& norm,
   a.qk_norm = qk;
 }
 
-bool in_period(const LayerPattern& pattern, int64_t layer, bool without) {
-  if (const auto* list = std::get_if<std::vector<int64_t>>(&pattern)) return (*list)[static_cast<size_t>(layer)] != 0;
-  const auto* period = std::get_if<int64_t>(&pattern);
-  return period == nullptr ? without : (layer + 1) % *period == 0;
-}
-
 // window_size [w, 0]: the key's own position and w before it.
 void windows(Translation& t) {
   auto& layers = t.run.model.layers;
@@ -164,46 +158,6 @@ void layers_without_rotation(Translation& t) {
   }
 }
 
-// What upstream's layer lists mix; the longest names first.
-std::string mixer_of(const std::string& model_type, const std::string& spec) {
-  if (model_type == "deepseek_v4") return "DeepSeek-V4 attention";
-  if (spec.find("gdn") != std::string::npos) return "gated delta net";
-  if (spec.find("kda") != std::string::npos) return "Kimi delta attention";
-  if (model_type == "mamba" || spec.find("mamba") != std::string::npos) return "state-space";
-  return spec.empty() ? "" : "layers of " + spec;
-}
-
-void other_mixers(Translation& t) {
-  auto& layers = t.run.model.layers;
-  const auto count = static_cast<int64_t>(layers.size());
-  const std::string type = t.keys.text("model_type");
-  const std::vector<std::string> spec = t.keys.texts("spec");
-  const bool hybrid = t.keys.flag("is_hybrid_model");
-  (void)t.keys.number("hybrid_attention_ratio"), (void)t.keys.number("hybrid_mlp_ratio");
-  (void)t.keys.maybe_text("hybrid_override_pattern");
-  std::string whole = mixer_of(type, spec.empty() ? "" : spec.back());
-  if (whole.empty() && hybrid) whole = "state-space";
-  // A layer of these lists is half of ours (a mixer or an MLP), so all of them carry the name.
-  for (spec::LayerSpec& layer : layers) layer.other_mixer = whole;
-
-  const auto variant = t.keys.maybe_text("experimental_attention_variant");
-  const LayerPattern linear = layer_pattern(t, "linear_attention_freq", count);
-  const bool listed = std::holds_alternative<std::vector<int64_t>>(linear);
-  const std::string name = type == "kimi_k3" ? "Kimi delta attention" : "gated delta net";
-  for (int64_t i = 0; i < count && linear.index() != 0; ++i)
-    if (in_period(linear, i, false) == listed) layers[static_cast<size_t>(i)].other_mixer = name;
-  if (variant && linear.index() == 0 && *variant != "gated_delta_net")
-    for (spec::LayerSpec& layer : layers) layer.other_mixer = *variant;
-
-  const std::vector<std::string> kinds = t.keys.texts("lfm_layer_types");
-  if (!kinds.empty() && static_cast<int64_t>(kinds.size()) != count)
-    return t.error("lfm_layer_types",
-                   "'lfm_layer_types' names " + std::to_string(kinds.size()) + " layers of " + std::to_string(count),
-                   "one kind a layer");
-  for (size_t i = 0; i < kinds.size(); ++i)
-    if (kinds[i] == "conv") layers[i].other_mixer = "short convolution";
-}
-
 }  // namespace
 
 spec::Attention megatron_attention(Translation& t, int64_t hidden, const spec::Norm& norm, bool bias,
@@ -246,7 +200,7 @@ void megatron_layer_kinds(Translation& t) {
   windows(t);
   sinks(t);
   layers_without_rotation(t);
-  other_mixers(t);
+  megatron_mixers(t);
 }
 
 }  // namespace primus::dialect

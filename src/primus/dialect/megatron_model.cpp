@@ -77,7 +77,8 @@ void initialisation(Translation& t) {
   init.law = t.keys.flag("init_method_xavier_uniform") ? spec::InitLaw::XavierUniform : spec::InitLaw::Normal;
   init.std = t.keys.number("init_method_std");
   init.embedding_std = t.keys.maybe_number("embedding_init_method_std").value_or(init.std);
-  init.residual_output_std = init.std / std::sqrt(2 * layers);
+  // A layer of a hybrid stack adds to the stream once, not twice.
+  init.residual_output_std = init.std / std::sqrt((t.keys.flag("is_hybrid_model") ? 1 : 2) * layers);
 }
 
 }  // namespace

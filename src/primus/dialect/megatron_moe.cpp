@@ -100,6 +100,7 @@ spec::Router router(Translation& t, int64_t top_k) {
     t.warning("moe_router_force_load_balancing",
               "tokens go to experts whatever the router says: the loss means nothing");
   r.bias = t.keys.flag("moe_router_bias");
+  r.sum_floor = t.keys.number("moe_router_sum_floor");
   r.weight_on_input = t.keys.flag("moe_apply_probs_on_input");
   if (r.weight_on_input && top_k != 1)
     t.error("moe_apply_probs_on_input", "scores can only multiply the experts' input when a token has one expert",

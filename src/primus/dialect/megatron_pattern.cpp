@@ -162,4 +162,10 @@ LayerPattern layer_pattern(Translation& t, std::string_view key, int64_t num_lay
   return *pattern;
 }
 
+bool in_period(const LayerPattern& pattern, int64_t layer, bool without) {
+  if (const auto* list = std::get_if<std::vector<int64_t>>(&pattern)) return (*list)[static_cast<size_t>(layer)] != 0;
+  const auto* period = std::get_if<int64_t>(&pattern);
+  return period == nullptr ? without : (layer + 1) % *period == 0;
+}
+
 }  // namespace primus::dialect

@@ -21,6 +21,9 @@ std::optional<LayerPattern> parse_layer_pattern(std::string_view text);
 // The key's pattern. Errors, and nothing: no such expression, a period below 1, a list that is not one number a layer.
 LayerPattern layer_pattern(Translation& t, std::string_view key, int64_t num_layers);
 
+// Whether the list, or every period-th layer from the end of the first period, holds the layer (from 0).
+bool in_period(const LayerPattern& pattern, int64_t layer, bool without);
+
 // The key's value as it was written, whatever its kind; null when absent. Counts as taken.
 const config::Value* any_value(Translation& t, std::string_view key);
 

@@ -17,15 +17,21 @@ double rounded(double value) {
   return std::round(value * 1e12) / 1e12;
 }
 
+// The first layer that attends; the first of all in a model that has none.
+const spec::LayerSpec& attending_layer(const spec::Model& model) {
+  const auto found = std::find_if(model.layers.begin(), model.layers.end(), spec::attends);
+  return found == model.layers.end() ? model.layers.front() : *found;
+}
+
 class Writer {
  public:
-  explicit Writer(const spec::Model& model) : model_(model), layer_(model.layers.front()) {}
+  explicit Writer(const spec::Model& model) : model_(model), layer_(attending_layer(model)) {}
 
   ModelPreset write() {
     preset_.extends = "language_model.yaml";
     size(), vocabulary(), norms(), mlp(), attention();
     if (layer_.attention.latent) latent();
-    positions(), layer_kinds(), experts(), rest();
+    positions(), layer_kinds(), mixers(), experts(), rest();
     return std::move(preset_);
   }
 
@@ -47,13 +53,13 @@ class Writer {
   // The MLP of the dense layers; without any, of the experts.
   const spec::Mlp& dense() const {
     for (const spec::LayerSpec& layer : model_.layers)
-      if (!layer.moe) return layer.mlp;
-    return moe()->expert;
+      if (!layer.moe && layer.has_mlp) return layer.mlp;
+    return moe() != nullptr ? moe()->expert : layer_.mlp;
   }
   template <class F>
   const spec::Attention* first_with(F test) const {
     for (const spec::LayerSpec& layer : model_.layers)
-      if (test(layer.attention)) return &layer.attention;
+      if (spec::attends(layer) && test(layer.attention)) return &layer.attention;
     return nullptr;
   }
   const spec::Attention* rotated() const {
@@ -65,12 +71,12 @@ class Writer {
     const char* group = "Size";
     put(group, "num_layers", static_cast<int64_t>(model_.layers.size()));
     put(group, "hidden_size", model_.hidden_size);
-    put(group, "ffn_hidden_size", dense().ffn_size);
-    put(group, "num_attention_heads", a.num_heads);
+    if (dense().ffn_size > 0) put(group, "ffn_hidden_size", dense().ffn_size);
+    put(group, "num_attention_heads", std::max<int64_t>(1, a.num_heads));
     const bool grouped = !a.latent && a.num_kv_heads != a.num_heads;
     put(group, "group_query_attention", grouped);
     if (grouped) put(group, "num_query_groups", a.num_kv_heads);
-    if (!a.latent) put(group, "kv_channels", a.head_dim);
+    if (!a.latent && a.head_dim > 0) put(group, "kv_channels", a.head_dim);
     put(group, "max_position_embeddings", model_.max_positions);
   }
 
@@ -127,7 +133,7 @@ class Writer {
     const spec::Attention& a = layer_.attention;
     put(group, "attention_dropout", a.dropout);
     put(group, "hidden_dropout", layer_.hidden_dropout);
-    if (!a.latent && a.softmax_scale != 1 / std::sqrt(static_cast<double>(a.head_dim)))
+    if (!a.latent && a.head_dim > 0 && a.softmax_scale != 1 / std::sqrt(static_cast<double>(a.head_dim)))
       put(group, "softmax_scale", a.softmax_scale);
     put_unless(group, "attention_logit_soft_cap", a.logit_soft_cap, 0.0);
     if (a.sink == spec::Sink::Learned) put(group, "softmax_type", std::string("learnable"));
@@ -236,6 +242,53 @@ class Writer {
     put(group, "attention_temperature_floor_scale", tuned->temperature->floor_scale);
   }
 
+  // Of the first layer that has it.
+  template <class T>
+  const T* some(std::optional<T> spec::LayerSpec::* mixer) const {
+    for (const spec::LayerSpec& layer : model_.layers)
+      if (layer.*mixer) return &*(layer.*mixer);
+    return nullptr;
+  }
+
+  void mixers() {
+    if (const auto* conv = some(&spec::LayerSpec::short_conv)) {
+      const char* group = "Short convolutions";
+      config::List kinds;
+      for (const spec::LayerSpec& layer : model_.layers)
+        kinds.emplace_back(std::string(layer.short_conv ? "conv" : "full_attention"));
+      preset_.lines.push_back({group, "lfm_layer_types", Value(std::move(kinds)), false});
+      put(group, "conv_L_cache", conv->kernel_size);
+      put(group, "conv_bias", conv->bias);
+    }
+    if (const auto* delta = some(&spec::LayerSpec::gated_delta)) {
+      const char* group = "Linear attention";
+      std::vector<bool> linear;
+      for (const spec::LayerSpec& layer : model_.layers) linear.push_back(layer.gated_delta.has_value());
+      put(group, "experimental_attention_variant", std::string("gated_delta_net"));
+      put_pattern(group, "linear_attention_freq", linear, false);
+      put(group, "linear_conv_kernel_dim", delta->kernel_size);
+      put(group, "linear_num_key_heads", delta->num_key_heads);
+      put(group, "linear_num_value_heads", delta->num_value_heads);
+      put(group, "linear_key_head_dim", delta->key_head_dim);
+      put(group, "linear_value_head_dim", delta->value_head_dim);
+      const bool zero_centred = delta->output_norm.zero_centered_gain;
+      if (zero_centred != model_.final_norm.zero_centered_gain)
+        put(group, "linear_output_norm_zero_centered", zero_centred);
+    }
+    const auto* mamba = some(&spec::LayerSpec::mamba2);
+    if (mamba == nullptr) return;
+    const char* group = "State spaces";
+    put(group, "model_type", std::string("mamba"));
+    put(group, "mamba_num_heads", mamba->num_heads);
+    put(group, "mamba_head_dim", mamba->head_dim);
+    put(group, "mamba_num_groups", mamba->num_groups);
+    put(group, "mamba_state_dim", mamba->state_dim);
+    std::string pattern;
+    for (const spec::LayerSpec& layer : model_.layers)
+      pattern += layer.mamba2 ? 'M' : layer.has_mixer ? '*' : layer.moe ? 'E' : '-';
+    if (pattern.find_first_not_of('M') != std::string::npos) put(group, "hybrid_override_pattern", pattern);
+  }
+
   void experts() {
     const spec::Moe* m = moe();
     if (m == nullptr) return;
@@ -270,6 +323,7 @@ class Writer {
                                                             : "sqrtsoftplus"));
     put(group, "moe_router_pre_softmax", softmax && r.normalise_over_all && !r.renormalise);
     put_unless(group, "moe_router_topk_scaling_factor", r.scale, 1.0);
+    if (r.renormalise) put_unless(group, "moe_router_sum_floor", r.sum_floor, spec::Router{}.sum_floor);
     if (r.groups) {
       put(group, "moe_router_num_groups", r.groups->num_groups);
       put(group, "moe_router_group_topk", r.groups->top_groups);

@@ -1,4 +1,5 @@
-// Table data: keys of model families that are not built: Mamba, DeepSeek-V4, Kimi, LFM, hybrids.
+// Table data: keys of families whose layers are not attention alone: Mamba, hybrids, linear attention, LFM; and of
+// families that are not built: DeepSeek-V4, Kimi K3.
 #include "primus/dialect/megatron.h"
 #include "primus/dialect/rows.h"
 
@@ -6,31 +7,40 @@ namespace primus::dialect {
 
 namespace {
 
-constexpr std::string_view kSsm = "state-space layers";
 constexpr std::string_view kLinear = "linear attention";
 constexpr std::string_view kV4 = "the DeepSeek-V4 model";
 constexpr std::string_view kK3 = "the Kimi-K3 model";
-constexpr std::string_view kLfm = "convolution layers";
 constexpr std::string_view kType = "model_type";
 
 constexpr Parameter kFamilyRows[] = {
     // ------------------------------------------------------------------------------------------------ state space,
     // hybrids
-    not_built("mamba_state_dim", kInt, "128", "State per head.", kSsm).under(kType),
-    not_built("mamba_head_dim", kInt, "64", "Width of a head.", kSsm).under(kType),
-    not_built("mamba_num_groups", kInt, "8", "Groups.", kSsm).under(kType),
-    not_built("mamba_num_heads", kMaybeInt, "null", "Heads.", kSsm).under(kType),
+    honoured("mamba_state_dim", kInt, "128", "State per head.", "model.layers.mamba2.state_dim")
+        .under(kType)
+        .at_least(1),
+    honoured("mamba_head_dim", kInt, "64", "Width of a head.", "model.layers.mamba2.head_dim").under(kType).at_least(1),
+    honoured("mamba_num_groups", kInt, "8", "Groups of heads that share B and C.", "model.layers.mamba2.num_groups")
+        .under(kType)
+        .at_least(1),
+    honoured("mamba_num_heads", kMaybeInt, "null", "Heads; null: twice the hidden size over the width of a head.",
+             "model.layers.mamba2.num_heads")
+        .under(kType)
+        .at_least(1),
     no_effect("mamba_expand", kInt, "2", "Inner width factor.", kUnread),
     no_effect("mamba_d_conv", kInt, "4", "Length of the convolution.", kUnread),
     no_effect("disable_mamba_mem_eff_path", kBool, "false", "Another kernel.", kKernel),
-    described("is_hybrid_model", kBool, "false", "Attention and state-space layers mixed.", "model.layers.other_mixer",
-              kSsm)
+    honoured("is_hybrid_model", kBool, "false", "Attention and state-space layers mixed; changes first weights too.",
+             "model.layers.mamba2 init.residual_output_std")
         .under(kType),
-    described("hybrid_attention_ratio", kFloat, "0.0", "Share of attention layers.", "model.layers.other_mixer", kSsm)
+    honoured("hybrid_attention_ratio", kFloat, "0.0", "Share of attention layers.",
+             "model.layers.mamba2 model.layers.has_mixer model.layers.has_mlp")
         .under(kType),
-    described("hybrid_mlp_ratio", kFloat, "0.0", "Share of MLP layers.", "model.layers.other_mixer", kSsm).under(kType),
-    described("hybrid_override_pattern", kMaybeText, "null", "The layers, one letter each.", "model.layers.other_mixer",
-              kSsm)
+    honoured("hybrid_mlp_ratio", kFloat, "0.0", "Share of MLP layers.",
+             "model.layers.mamba2 model.layers.has_mixer model.layers.has_mlp")
+        .under(kType),
+    honoured("hybrid_override_pattern", kMaybeText, "null",
+             "The layers, one letter each: M (Mamba), * (attention), - (MLP), E (experts).",
+             "model.layers.mamba2 model.layers.has_mixer model.layers.has_mlp")
         .under(kType),
     no_effect("use_fla_fused_swiglu", kMaybeBool, "null", "A kernel of fla.", kKernel),
     no_effect("use_fla_fused_rmsnorm", kMaybeBool, "null", "A kernel of fla.", kKernel),
@@ -45,16 +55,26 @@ constexpr Parameter kFamilyRows[] = {
     no_effect("fused_ce_mode", kMaybeText, "null", "A cross entropy kernel.", kKernel),
     no_effect("fused_ce_chunks", kMaybeInt, "null", "A cross entropy kernel.", kKernel),
     // ------------------------------------------------------------------------------------------------ linear attention
-    described("linear_attention_freq", kAny, "null",
-              "Which layers have linear attention: all but every n-th, or a list with 1 for linear.",
-              "model.layers.other_mixer", kLinear),
-    not_built("linear_num_key_heads", kMaybeInt, "null", "Key heads.", kLinear).under("linear_attention_freq"),
-    not_built("linear_num_value_heads", kMaybeInt, "null", "Value heads.", kLinear).under("linear_attention_freq"),
-    not_built("linear_key_head_dim", kMaybeInt, "null", "Width of a key head.", kLinear).under("linear_attention_freq"),
-    not_built("linear_value_head_dim", kMaybeInt, "null", "Width of a value head.", kLinear)
-        .under("linear_attention_freq"),
-    not_built("linear_conv_kernel_dim", kMaybeInt, "null", "Length of the convolution.", kLinear)
-        .under("linear_attention_freq"),
+    honoured("linear_attention_freq", kAny, "null",
+             "Which layers have linear attention: all but every n-th, or a list with 1 for linear.",
+             "model.layers.gated_delta model.layers.other_mixer"),
+    honoured("linear_num_key_heads", kMaybeInt, "null", "Key heads.", "model.layers.gated_delta.num_key_heads")
+        .under("linear_attention_freq")
+        .at_least(1),
+    honoured("linear_num_value_heads", kMaybeInt, "null", "Value heads.", "model.layers.gated_delta.num_value_heads")
+        .under("linear_attention_freq")
+        .at_least(1),
+    honoured("linear_key_head_dim", kMaybeInt, "null", "Width of a key head.", "model.layers.gated_delta.key_head_dim")
+        .under("linear_attention_freq")
+        .at_least(1),
+    honoured("linear_value_head_dim", kMaybeInt, "null", "Width of a value head.",
+             "model.layers.gated_delta.value_head_dim")
+        .under("linear_attention_freq")
+        .at_least(1),
+    honoured("linear_conv_kernel_dim", kMaybeInt, "null", "Length of the convolution.",
+             "model.layers.gated_delta.kernel_size")
+        .under("linear_attention_freq")
+        .at_least(1),
     not_built("use_short_conv", kBool, "false", "A short convolution before it.", kLinear)
         .under("linear_attention_freq"),
     not_built("kda_gate_lower_bound", kMaybeFloat, "null", "Bound on the gate.", kLinear)
@@ -88,10 +108,14 @@ constexpr Parameter kFamilyRows[] = {
     not_built("num_hash_layers", kMaybeInt, "null", "Layers routed by hash.", kV4).under(kType),
     no_effect("use_te_activation_func", kBool, "false", "Activation kernel.", kKernel),
     // ------------------------------------------------------------------------------------------------ LFM
-    described("lfm_layer_types", kMaybeTexts, "null", "Kind of each layer.", "model.layers.other_mixer", kLfm)
+    honoured("lfm_layer_types", kMaybeTexts, "null", "Kind of each layer.", "model.layers.short_conv")
         .in("conv|full_attention"),
-    not_built("conv_L_cache", kInt, "3", "Length of the convolution.", kLfm).under("lfm_layer_types"),
-    not_built("conv_bias", kBool, "false", "Bias of the convolution.", kLfm).under("lfm_layer_types"),
+    honoured("conv_L_cache", kInt, "3", "Length of the convolution.", "model.layers.short_conv.kernel_size")
+        .under("lfm_layer_types")
+        .at_least(1),
+    honoured("conv_bias", kBool, "false", "Biases of the convolution and the projections around it.",
+             "model.layers.short_conv.bias")
+        .under("lfm_layer_types"),
 };
 
 }  // namespace

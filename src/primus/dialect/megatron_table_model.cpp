@@ -10,12 +10,12 @@ constexpr std::string_view kShapeOnce = "encoder-decoder models";
 
 constexpr Parameter kModelRows[] = {
     // ------------------------------------------------------------------------------------------------ which model
-    described("model_type", kText, "gpt", "Kind of model.", "model.layers.other_mixer",
-              "the model kinds other than gpt")
+    honoured("model_type", kText, "gpt", "Kind of model.", "model.layers.mamba2 model.layers.other_mixer")
         .in("gpt|mamba|deepseek_v4|kimi_k3")
-        .not_yet("mamba|deepseek_v4|kimi_k3"),
-    described("spec", kMaybeTexts, "null", "Python module and name of a layer specification.",
-              "model.layers.other_mixer", "layer specifications written in Python"),
+        .not_yet("deepseek_v4|kimi_k3"),
+    honoured("spec", kMaybeTexts, "null",
+             "Python module and name of a layer specification; only mamba_stack_spec is known here.",
+             "model.layers.other_mixer"),
     not_built("yaml_cfg", kMaybeText, "null", "File that replaces all arguments.", "upstream's own YAML arguments"),
     not_built("use_legacy_models", kBool, "false", "The model classes before Megatron Core.",
               "the legacy model classes"),
@@ -125,8 +125,10 @@ constexpr Parameter kModelRows[] = {
         .in("vanilla|off-by-one|learnable"),
     honoured("attention_output_gate", kBool, "false", "Gate on the attention output.",
              "model.layers.attention.output_gate"),
-    described("experimental_attention_variant", kMaybeText, "null", "Linear and sparse attention kinds.",
-              "model.layers.other_mixer", "linear attention"),
+    honoured("experimental_attention_variant", kMaybeText, "null", "Linear and sparse attention kinds.",
+             "model.layers.gated_delta model.layers.other_mixer")
+        .in("gated_delta_net|dsa")
+        .not_yet("dsa"),
     // ------------------------------------------------------------------------------------------------ positions
     honoured("position_embedding_type", kText, "learned_absolute",
              "How positions enter; yarn is an addition of this project (upstream has it with latent attention only).",

@@ -92,6 +92,15 @@ constexpr Parameter kOursRows[] = {
         .of_ours()
         .in("erf|tanh"),
     honoured("add_mlp_bias", kBool, "false", "Biases on the MLP alone.", "mlp.bias").of_ours(),
+    honoured("linear_output_norm_zero_centered", kMaybeBool, "null",
+             "The norm of a gated delta net multiplies by 1 + weight; null: as the other norms.",
+             "model.layers.gated_delta.output_norm.zero_centered_gain")
+        .of_ours(),
+    honoured("moe_router_sum_floor", kFloat, "1e-20",
+             "Added to the sum by which the weights of a token's experts are divided (upstream: always so).",
+             "model.layers.moe.router.sum_floor")
+        .of_ours()
+        .at_least(0),
     honoured("moe_router_bias", kBool, "false", "The router is a linear layer with a bias (GPT-OSS).",
              "model.layers.moe.router.bias")
         .of_ours()

@@ -231,7 +231,7 @@ class Shrinker {
     switch (rule) {
       case ProxyRule::OfMixer:
       case ProxyRule::WithHeads:
-        return !spec::has_known_size(run_.model);
+        return mixes_otherwise();
       case ProxyRule::WithEvaluation:
       case ProxyRule::OfEvaluation:
         return run_.evaluation.num_batches > 0;
@@ -240,6 +240,12 @@ class Shrinker {
       default:
         return true;
     }
+  }
+  // By a state, or in a way that only has a name.
+  bool mixes_otherwise() const {
+    return std::any_of(run_.model.layers.begin(), run_.model.layers.end(), [](const spec::LayerSpec& layer) {
+      return layer.gated_delta || layer.mamba2 || !layer.other_mixer.empty();
+    });
   }
   void put_shorter(const ProxyKey& key, int64_t now, int64_t value, std::string_view rule) {
     if (value < now) put(key, value, rule);

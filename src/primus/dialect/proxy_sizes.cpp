@@ -39,19 +39,20 @@ int64_t round_up(int64_t value, int64_t unit) {
 // Layers with the same text are of the same kind.
 std::string kind_of(const spec::LayerSpec& layer) {
   const spec::Attention& a = layer.attention;
-  return fmt::format("{} {} {} {} {} {} {}", layer.other_mixer, layer.moe.has_value(), a.rope.has_value(),
-                     a.window_keys.value_or(0), a.chunk_size.value_or(0), a.head_dim, a.num_kv_heads);
+  const int mixer = layer.short_conv ? 1 : layer.gated_delta ? 2 : layer.mamba2 ? 3 : layer.has_mixer ? 0 : 4;
+  return fmt::format("{} {} {} {} {} {} {} {} {}", mixer, layer.has_mlp, layer.other_mixer, layer.moe.has_value(),
+                     a.rope.has_value(), a.window_keys.value_or(0), a.chunk_size.value_or(0), a.head_dim,
+                     a.num_kv_heads);
 }
 
 // The first layer that attends; the first of all in a model that has none.
 const spec::LayerSpec& attending_layer(const spec::Model& model) {
-  const auto found = std::find_if(model.layers.begin(), model.layers.end(),
-                                  [](const spec::LayerSpec& layer) { return layer.other_mixer.empty(); });
+  const auto found = std::find_if(model.layers.begin(), model.layers.end(), spec::attends);
   return found == model.layers.end() ? model.layers.front() : *found;
 }
 
 bool has_other_heads(const spec::LayerSpec& layer, const spec::Attention& usual) {
-  return layer.other_mixer.empty() &&
+  return spec::attends(layer) &&
          (layer.attention.head_dim != usual.head_dim || layer.attention.num_kv_heads != usual.num_kv_heads);
 }
 
@@ -168,6 +169,9 @@ Sizes with_groups(const spec::RunSpec& run, const Sizes& full, const Sizes& fixe
 }
 
 void resize(const Sizes& full, const Sizes& s, spec::LayerSpec& layer) {
+  // Mixers that are no attention shrink by rules of their own (proxy_keys.cpp) and are left out of the budget.
+  if (!spec::attends(layer)) layer.has_mixer = false;
+  layer.short_conv.reset(), layer.gated_delta.reset(), layer.mamba2.reset();
   spec::Attention& a = layer.attention;
   const bool is_global = a.head_dim != full[Size::HeadDim] || a.num_kv_heads != full[Size::Groups];
   a.num_heads = s[Size::Heads];

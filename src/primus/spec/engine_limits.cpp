@@ -41,6 +41,18 @@ void model_limits(const Model& model, Limits& limits) {
     return l.gated_delta && l.gated_delta->output_norm.kind != NormKind::RmsNorm;
   };
   limits.add(any(norms_otherwise), "model.layers.gated_delta", "gated delta nets with norms other than RMS norms");
+  const auto is_odd_convolution = [](const LayerSpec& l) {
+    const int64_t taps = l.short_conv    ? l.short_conv->kernel_size
+                         : l.gated_delta ? l.gated_delta->kernel_size
+                         : l.mamba2      ? l.mamba2->kernel_size
+                                         : 2;
+    return taps < 2 || taps > 8;
+  };
+  const char* taps = "with convolutions of other than 2 to 8 tokens";
+  limits.add(any([&](const LayerSpec& l) { return l.short_conv && is_odd_convolution(l); }),
+             "model.layers.short_conv.kernel_size", taps);
+  limits.add(any([&](const LayerSpec& l) { return !l.short_conv && is_odd_convolution(l); }),
+             "model.layers.gated_delta.kernel_size", taps);
   limits.add(any([](const LayerSpec& l) { return attends(l) && !is_built(l.attention); }),
              "model.layers.attention.qk_norm",
              "with norms on queries and keys other than RMS norms, in front of the rotation where they have weights");

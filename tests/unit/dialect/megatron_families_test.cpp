@@ -176,9 +176,79 @@ TEST(Families, OtherMixersKeepTheirName) {
     for (const spec::LayerSpec& layer : run.model.layers) names.push_back(layer.other_mixer);
     return names;
   };
-  EXPECT_EQ(mixers("model_type: mamba\nis_hybrid_model: true\n")[5], "state-space");
-  EXPECT_THAT(mixers("experimental_attention_variant: gated_delta_net\nlinear_attention_freq: 3\n"),
-              ElementsAre("gated delta net", "gated delta net", "", "gated delta net", "gated delta net", ""));
+  EXPECT_EQ(mixers("model_type: mamba\nspec: [a.module, gdn_hybrid_stack_spec]\n")[5], "gated delta net");
+  EXPECT_EQ(mixers("model_type: mamba\nspec: [a.module, hybrid_stack_spec]\n")[5], "state-space");
+  EXPECT_THAT(mixers("model_type: kimi_k3\nlinear_attention_freq: 3\n"),
+              ElementsAre("Kimi delta attention", "Kimi delta attention", "", "Kimi delta attention",
+                          "Kimi delta attention", ""));
+}
+
+TEST(Families, GatedDeltaNetsStandInThePlaceOfAttention) {
+  const std::string keys =
+      "experimental_attention_variant: gated_delta_net\nlinear_num_key_heads: 2\nlinear_num_value_heads: 4\n"
+      "linear_key_head_dim: 6\nlinear_value_head_dim: 5\nlinear_conv_kernel_dim: 3\napply_layernorm_1p: true\n";
+  const auto has_delta = [](const spec::LayerSpec& layer) { return layer.gated_delta.has_value(); };
+  EXPECT_THAT(each_layer(six(keys + "linear_attention_freq: 3\n"), has_delta),
+              ElementsAre(true, true, false, true, true, false));
+  EXPECT_THAT(each_layer(six(keys + "linear_attention_freq: [0, 1, 1, 0, 0, 1]\n"), has_delta),
+              ElementsAre(false, true, true, false, false, true));
+  const auto run = translate_family(six(keys + "linear_attention_freq: 3\n"));
+  const spec::GatedDelta& g = *run.model.layers[0].gated_delta;
+  EXPECT_EQ(g.num_key_heads, 2);
+  EXPECT_EQ(g.num_value_heads, 4);
+  EXPECT_EQ(g.key_head_dim, 6);
+  EXPECT_EQ(g.value_head_dim, 5);
+  EXPECT_EQ(g.kernel_size, 3);
+  EXPECT_EQ(first_error_key(six("linear_attention_freq: 3\n")), "linear_num_key_heads");
+}
+
+TEST(Families, ConvolutionsAreNamedLayerByLayer) {
+  const auto run = translate_family(
+      six("lfm_layer_types: [conv, conv, full_attention, conv, conv, full_attention]\nconv_L_cache: 4\n"));
+  EXPECT_EQ(run.model.layers[1].short_conv->kernel_size, 4);
+  EXPECT_FALSE(run.model.layers[1].short_conv->bias);
+  EXPECT_FALSE(run.model.layers[2].short_conv);
+  EXPECT_EQ(first_error_key(six("lfm_layer_types: [conv]\n")), "lfm_layer_types");
+}
+
+// allocate_layers of megatron.core 0.19.2 (ssm/mamba_hybrid_layer_allocation.py) gave these letters.
+TEST(Families, HybridStacksAreAllocatedAsUpstreamAllocates) {
+  const auto stack = [](int64_t layers, const std::string& more) {
+    std::string letters;
+    const auto run =
+        translate_family(replaced(little("model_type: mamba\nmamba_head_dim: 2\nmamba_num_groups: 1\n" + more),
+                                  "num_layers", std::to_string(layers)));
+    for (const spec::LayerSpec& layer : run.model.layers) {
+      EXPECT_NE(layer.has_mixer, layer.has_mlp && !layer.mamba2);
+      letters += layer.mamba2 ? 'M' : layer.has_mixer ? '*' : '-';
+    }
+    return letters;
+  };
+  const auto ratios = [](const std::string& attention, const std::string& mlps) {
+    return "hybrid_attention_ratio: " + attention + "\nhybrid_mlp_ratio: " + mlps + "\n";
+  };
+  EXPECT_EQ(stack(5, ""), "MMMMM");
+  EXPECT_EQ(stack(10, ratios("0.2", "0.0")), "MMM*MM*MMM");
+  EXPECT_EQ(stack(24, ratios("0.25", "0.5")), "M--*M-*-M-*-M*--M*--*M--");
+  EXPECT_EQ(stack(9, ratios("0.3", "0.3")), "M-*M*-M*-");
+  EXPECT_EQ(stack(7, ratios("0.5", "0.2")), "M**M**-");
+  EXPECT_EQ(stack(4, "hybrid_override_pattern: \"M*-M\"\n"), "M*-M");
+  const auto wrong = [](const std::string& more) { return first_error_key(six("model_type: mamba\n" + more)); };
+  EXPECT_EQ(wrong("hybrid_override_pattern: \"M*\"\n"), "hybrid_override_pattern");
+  EXPECT_EQ(wrong("hybrid_override_pattern: \"MMMMMX\"\n"), "hybrid_override_pattern");
+  EXPECT_EQ(wrong("hybrid_attention_ratio: 0.5\nhybrid_override_pattern: \"MMMMM*\"\n"), "hybrid_override_pattern");
+  EXPECT_EQ(wrong("hybrid_attention_ratio: 0.8\nhybrid_mlp_ratio: 0.3\n"), "hybrid_attention_ratio");
+}
+
+TEST(Families, MambasHeadsFollowTheHiddenSize) {
+  const std::string keys = "model_type: mamba\nmamba_head_dim: 2\nmamba_num_groups: 1\n";
+  const auto run = translate_family(six(keys));
+  EXPECT_EQ(run.model.layers[0].mamba2->num_heads, run.model.hidden_size);
+  EXPECT_EQ(run.model.layers[0].mamba2->state_dim, 128);
+  EXPECT_EQ(translate_family(six(keys + "mamba_num_heads: 3\n")).model.layers[0].mamba2->num_heads, 3);
+  // A layer of a hybrid stack adds to the stream once.
+  const auto hybrid = translate_family(six(keys + "is_hybrid_model: true\n"));
+  EXPECT_DOUBLE_EQ(hybrid.model.init.residual_output_std, std::sqrt(2.0) * run.model.init.residual_output_std);
 }
 
 TEST(Stages, ComeFromALayoutTheEndsOrEvenly) {

@@ -36,7 +36,9 @@ std::set<std::string> kinds(const spec::Model& model) {
   std::set<std::string> kinds;
   for (const spec::LayerSpec& layer : model.layers) {
     const spec::Attention& a = layer.attention;
-    std::string text = layer.other_mixer + (layer.moe ? " moe" : " dense") + (a.rope ? " rope" : "") +
+    std::string text = layer.other_mixer + (layer.short_conv ? "conv" : "") + (layer.gated_delta ? "delta" : "") +
+                       (layer.mamba2 ? "mamba" : "") + (layer.has_mixer ? "" : "no mixer") +
+                       (layer.has_mlp ? "" : "no mlp") + (layer.moe ? " moe" : " dense") + (a.rope ? " rope" : "") +
                        (a.window_keys ? " window" : "") + (a.chunk_size ? " chunk" : "") + (a.latent ? " mla" : "") +
                        (a.qk_norm ? " qk" : "") + (a.sink != spec::Sink::None ? " sink" : "");
     if (a.rope && a.rope->yarn) text += " yarn";

@@ -39,6 +39,23 @@ TEST(Parameter, FollowsItsLawOfInitialisation) {
   EXPECT_TRUE(at::equal(zeros.master, at::zeros({7})));
 }
 
+TEST(Parameter, DrawsDecaysAndStepsBetweenTheirBounds) {
+  Parameter flat("a.weight", {400, 5}, InitKind::Uniform, Spread::between(-0.5, 0.5));
+  flat.initialise(1, spec::Dtype::Float32);
+  EXPECT_LE(flat.master.abs().max().item<double>(), 0.5);
+  EXPECT_NEAR(flat.master.std().item<double>(), 1 / std::sqrt(12.0), 0.02);
+  Parameter decay("a_log", {4000}, InitKind::LogOfUniform, Spread::between(1, 16));
+  decay.initialise(1, spec::Dtype::Float32);
+  EXPECT_NEAR(decay.master.exp().mean().item<double>(), 8.5, 0.3);
+  EXPECT_GE(decay.master.min().item<double>(), 0);
+  Parameter bias("dt_bias", {4000}, InitKind::StepBias, Spread::between(1e-3, 1e-1));
+  bias.initialise(1, spec::Dtype::Float32);
+  const at::Tensor steps = at::softplus(bias.master.to(at::kDouble));
+  EXPECT_GE(steps.min().item<double>(), 0.999e-3);
+  EXPECT_LE(steps.max().item<double>(), 1.001e-1);
+  EXPECT_NEAR(steps.log().mean().item<double>(), std::log(1e-2), 0.1);
+}
+
 // The spread of a normal law that is cut at 2 of its standard deviations is 0.8796 of it.
 TEST(Parameter, CutsANormalLawWithoutPilingUpAtTheCuts) {
   Parameter cut("a.weight", {300, 200}, InitKind::Normal, {0.25, 0.5});

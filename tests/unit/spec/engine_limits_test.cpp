@@ -46,7 +46,7 @@ TEST(EngineLimits, LetPassWhatTheOtherDialectsDenseModelsMean) {
 TEST(EngineLimits, LetPassEveryKindOfDecoderLayer) {
   RunSpec run = plain_run();
   Model& m = run.model;
-  m.layers.resize(7);
+  m.layers.resize(11);
   for (LayerSpec& layer : m.layers) layer.attention.rope = Rope{};
   m.layers[0].attention.window_keys = 128;
   m.layers[0].attention.sink = Sink::Learned;
@@ -67,6 +67,11 @@ TEST(EngineLimits, LetPassEveryKindOfDecoderLayer) {
   m.layers[5].mlp.clamp = 7;
   m.layers[5].mlp.up_offset = 1;
   m.layers[6].attention.rope->position_divisor = 2;
+  m.layers[7].short_conv = ShortConv{};
+  m.layers[8].gated_delta = GatedDelta{};
+  m.layers[9].mamba2 = Mamba2{};
+  m.layers[9].has_mlp = false;
+  m.layers[10].has_mixer = false;
   m.logit_soft_cap = 30;
   m.padding_id = 0;
   m.mtp = MultiTokenPrediction{};
@@ -117,6 +122,14 @@ TEST(EngineLimits, RefuseLayersThatAreNotBuilt) {
               HasSubstr("training with gated latent attention is not built yet"));
   EXPECT_THAT(with([](LayerSpec& l) { l.other_parameters = 7; }),
               HasSubstr("training with weights that this description does not hold is not built yet"));
+  EXPECT_THAT(with([](LayerSpec& l) {
+                l.gated_delta = GatedDelta{};
+                l.gated_delta->output_norm.kind = NormKind::LayerNorm;
+              }),
+              HasSubstr("training gated delta nets with norms other than RMS norms is not built yet"));
+  const char* taps = "training with convolutions of other than 2 to 8 tokens is not built yet";
+  EXPECT_THAT(with([](LayerSpec& l) { l.short_conv = ShortConv{9, false}; }), HasSubstr(taps));
+  EXPECT_THAT(with([](LayerSpec& l) { l.mamba2.emplace().kernel_size = 1; }), HasSubstr(taps));
   const char* values = "training with keys for values, or norms on values is not built yet";
   EXPECT_THAT(with([](LayerSpec& l) { l.attention.values_are_keys = true; }), HasSubstr(values));
   EXPECT_THAT(with([](LayerSpec& l) { l.attention.value_norm = QkNorm{}; }), HasSubstr(values));

@@ -85,6 +85,28 @@ TEST(Validate, KnowsTheDivisorsOfFamiliesAndLayouts) {
   EXPECT_EQ(broken([](RunSpec& r) { r.model.mtp = MultiTokenPrediction{}, r.recompute.layer_ids = {5}; }), "");
 }
 
+TEST(Validate, KnowsTheSizesOfOtherMixers) {
+  const auto broken = [](auto change) {
+    RunSpec run = good();
+    change(run.model.layers[1]);
+    return first_field(run);
+  };
+  const auto delta = [](LayerSpec& l) -> GatedDelta& {
+    return l.gated_delta.emplace(
+        GatedDelta{.num_key_heads = 2, .num_value_heads = 4, .key_head_dim = 6, .value_head_dim = 5});
+  };
+  const auto mamba = [](LayerSpec& l) -> Mamba2& {
+    return l.mamba2.emplace(Mamba2{.num_heads = 4, .head_dim = 3, .num_groups = 2, .state_dim = 5});
+  };
+  EXPECT_EQ(broken([&](LayerSpec& l) { delta(l); }), "");
+  EXPECT_EQ(broken([&](LayerSpec& l) { mamba(l); }), "");
+  EXPECT_EQ(broken([&](LayerSpec& l) { l.short_conv = ShortConv{0, false}; }), "model.layers.short_conv");
+  EXPECT_EQ(broken([&](LayerSpec& l) { delta(l).num_key_heads = 3; }), "model.layers.gated_delta.num_key_heads");
+  EXPECT_EQ(broken([&](LayerSpec& l) { delta(l).kernel_size = 0; }), "model.layers.gated_delta.kernel_size");
+  EXPECT_EQ(broken([&](LayerSpec& l) { mamba(l).num_groups = 3; }), "model.layers.mamba2.num_groups");
+  EXPECT_EQ(broken([&](LayerSpec& l) { mamba(l).head_dim = 0; }), "model.layers.mamba2.head_dim");
+}
+
 TEST(ValidateWorld, NeedsWholeCopiesOfTheExperts) {
   RunSpec run = good();
   run.parallel.expert = 4;
