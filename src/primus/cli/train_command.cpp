@@ -126,12 +126,13 @@ std::vector<launch::RankCommand> rank_commands(const TrainRequest& request, cons
 void print_dry_run(const TrainRequest& request, const Plan& plan, const Context& context) {
   const std::string port = plan.world.master_port ? std::to_string(*plan.world.master_port) : "chosen at start";
   const auto commands = rank_commands(request, plan, context, port);
+  const config::Value& env = plan.resolved.experiment.env;
   std::ostream& out = *context.out;
   if (request.format == "json") {
     Json ranks = Json::array();
     for (const auto& command : commands) {
       Json variables = Json::object();
-      for (const auto& [name, value] : command.environment) variables[name] = names_a_secret(name) ? "***" : value;
+      for (const auto& [name, value] : command.environment) variables[name] = config::shown_variable(env, name, value);
       ranks.push_back({{"rank", command.rank},
                        {"env", variables},
                        {"argv", config::mask_arguments(command.arguments)},
@@ -150,7 +151,7 @@ void print_dry_run(const TrainRequest& request, const Plan& plan, const Context&
   for (const auto& command : commands) {
     out << fmt::format("rank {} would be started as:\n ", command.rank);
     for (const auto& [name, value] : command.environment) {
-      out << ' ' << name << '=' << dialect::shell_quoted(names_a_secret(name) ? "***" : value);
+      out << ' ' << name << '=' << dialect::shell_quoted(config::shown_variable(env, name, value));
     }
     for (const auto& argument : config::mask_arguments(command.arguments))
       out << ' ' << dialect::shell_quoted(argument);

@@ -135,7 +135,8 @@ void print_upstream_dry_run(const TrainRequest& request, const UpstreamPlan& pla
   std::ostream& out = *context.out;
   if (request.format == "json") {
     Json variables = Json::object();
-    for (const auto& [name, value] : command.environment) variables[name] = names_a_secret(name) ? "***" : value;
+    for (const auto& [name, value] : command.environment)
+      variables[name] = config::shown_variable(plan.experiment.env, name, value);
     Json json = {{"trainer", plan.trainer.import_root.string()},
                  {"found_by", plan.trainer.found_by},
                  {"run_folder", plan.run_folder.string()},
@@ -157,7 +158,7 @@ void print_upstream_dry_run(const TrainRequest& request, const UpstreamPlan& pla
   if (!plan.world.master_port) out << "port 0 stands for a free one, chosen at the start\n";
   out << "would be started as:\n ";
   for (const auto& [name, value] : command.environment)
-    out << ' ' << name << '=' << dialect::shell_quoted(names_a_secret(name) ? "***" : value);
+    out << ' ' << name << '=' << dialect::shell_quoted(config::shown_variable(plan.experiment.env, name, value));
   for (const std::string& word : arguments) out << ' ' << dialect::shell_quoted(word);
   out << "\n";
 }

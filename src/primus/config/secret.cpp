@@ -68,4 +68,10 @@ std::vector<std::string> mask_arguments(const std::vector<std::string>& argument
   return shown;
 }
 
+std::string shown_variable(const Value& env, const std::string& name, const std::string& value) {
+  const Value* given = env.is_map() ? env.find(name) : nullptr;
+  const bool secret = names_a_secret(name) || (given != nullptr && given->origin().is_secret);
+  return secret && !is_blank(value) ? kMask : value;
+}
+
 }  // namespace primus::config

@@ -25,4 +25,8 @@ void mark_secrets_of_file(Value& root);
 // (--wandb_key x, --wandb_key=x, wandb_key=x, NAME=x).
 std::vector<std::string> mask_arguments(const std::vector<std::string>& arguments);
 
+// A variable of a process for people: masked by its own name, or because the experiment's `env` block (a map, or
+// nothing) fills it from a secret one.
+std::string shown_variable(const Value& env, const std::string& name, const std::string& value);
+
 }  // namespace primus::config

@@ -78,6 +78,25 @@ TEST_F(Secret, APlaceholdersDefaultIsNotPrintedBesideAMaskedValue) {
   EXPECT_THAT(render((*explain(*loaded, "hf_token", {}))[0]), Not(HasSubstr("s3cr3t")));
 }
 
+TEST_F(Secret, VariablesOfTheEnvBlockAreMaskedByWhereTheyComeFrom) {
+  const auto loaded = load_text(
+      "env:\n  SETTING: ${TEST_API_KEY}\n  AROUND: a-${TEST_API_KEY}-b\n  MY_TOKEN: plain\n  "
+      "PLAIN: seen\n  EMPTY_KEY: ''\n" +
+          experiment(""),
+      {}, {{"TEST_API_KEY", "s3cr3t"}});
+  ASSERT_TRUE(loaded.ok()) << messages(loaded.diagnostics());
+  const auto shown = [&loaded](const char* name) {
+    return shown_variable(loaded->env, name, loaded->env.find(name)->as_string());
+  };
+  EXPECT_EQ(loaded->env.find("SETTING")->as_string(), "s3cr3t");
+  EXPECT_EQ(shown("SETTING"), "***");
+  EXPECT_EQ(shown("AROUND"), "***");
+  EXPECT_EQ(shown("MY_TOKEN"), "***");
+  EXPECT_EQ(shown("PLAIN"), "seen");
+  EXPECT_EQ(shown("EMPTY_KEY"), "");
+  EXPECT_EQ(shown_variable(Value(), "RANK", "0"), "0");
+}
+
 TEST(MaskArguments, HidesTheValueInEverySpelling) {
   EXPECT_THAT(mask_arguments({"train", "pretrain", "--config", "a.yaml", "--wandb_key", "s3cr3t", "--lr", "3e-5"}),
               ElementsAre("train", "pretrain", "--config", "a.yaml", "--wandb_key", "***", "--lr", "3e-5"));
