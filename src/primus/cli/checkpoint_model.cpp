@@ -66,7 +66,7 @@ CheckpointModel from_experiment(const hub::FoundCheckpoint& checkpoint, const Co
   if (!tokenizer) return out;
   const TokenizerFiles files = files_of(*tokenizer);
   out.ids = files.ids;
-  out.tokenizer = files.folder;
+  out.tokenizer = files.source;
   return out;
 }
 
@@ -101,11 +101,7 @@ Diagnostic nothing_describes(const hub::FoundCheckpoint& checkpoint) {
 }  // namespace
 
 TokenizerFiles files_of(const tokenizer::Tokenizer& tokenizer) {
-  TokenizerFiles files{.folder = {}, .ids = ids_of(tokenizer.special())};
-  const fs::path source = tokenizer.source();
-  std::error_code code;
-  if (!source.empty()) files.folder = fs::is_directory(source, code) ? source : source.parent_path();
-  return files;
+  return {.source = tokenizer.source(), .ids = ids_of(tokenizer.special())};
 }
 
 spec::RunSpec run_of_experiment(const ConfigRequest& request, const Context& context, int64_t fallback_vocab_size,

@@ -18,9 +18,9 @@ namespace primus::cli {
 spec::RunSpec run_of_experiment(const ConfigRequest& request, const Context& context, int64_t fallback_vocab_size,
                                 Diagnostics& notes);
 
-// Where a tokenizer's files lie (empty: it needs none), and the ids that an export tells of it.
+// A tokenizer's folder or file (empty: it needs none), and the ids that an export tells of it.
 struct TokenizerFiles {
-  fs::path folder;
+  fs::path source;
   hub::HfTokenIds ids;
 };
 TokenizerFiles files_of(const tokenizer::Tokenizer& tokenizer);
@@ -28,7 +28,7 @@ TokenizerFiles files_of(const tokenizer::Tokenizer& tokenizer);
 struct CheckpointModel {
   spec::Model model;
   std::string family;   // of an imported checkpoint; empty: not known
-  fs::path tokenizer;   // folder of the tokenizer's files; empty: none found
+  fs::path tokenizer;   // folder of the tokenizer's files, or its file; empty: none found
   hub::HfTokenIds ids;  // as far as they are known
   Diagnostics notes;
 };

@@ -16,7 +16,7 @@ namespace primus::hub {
 struct ExportOptions {
   std::string family;         // one of hf_families(); empty: the first that can hold the model
   Dtype dtype = Dtype::BF16;  // F32, BF16 or F16. Buffers stay F32
-  fs::path tokenizer;         // folder whose tokenizer files are copied; empty: none
+  fs::path tokenizer;         // folder whose tokenizer files are copied, or one file; empty: none
   HfTokenIds ids;             // for generation_config.json and config.json
   HfFolderOptions folder;     // size of shards, replacing. Replaces only a folder with a config.json
   std::function<void(uint64_t done_bytes, uint64_t total_bytes)> progress;

@@ -1,5 +1,6 @@
 #include "primus/hub/hf_folder_writer.h"
 
+#include <algorithm>
 #include <fmt/format.h>
 #include <map>
 
@@ -18,12 +19,33 @@ constexpr const char* kTokenizerFiles[] = {"tokenizer.json",
                                            "tokenizer.model",
                                            "spiece.model",
                                            "tiktoken.model",
+                                           "tekken.json",
+                                           "characters.json",
+                                           "encoder.json",
+                                           "vocab.bpe",
                                            "vocab.json",
                                            "vocab.txt",
                                            "merges.txt",
                                            "chat_template.jinja",
                                            "chat_template.json",
                                            "generation_config.json"};
+
+// The name under which a folder's tokenizer is looked for, of a file with a name of its own (qwen.tiktoken); empty:
+// the file is none.
+std::string usual_name(std::string_view content) {
+  const size_t first = content.find_first_not_of(" \t\r\n\xEF\xBB\xBF");
+  const char c = first == std::string_view::npos ? ' ' : content[first];
+  if (c == '{') {  // with a model in it; GPT-2's map of tokens is half of a tokenizer
+    const size_t key = content.find("\"model\":");
+    const size_t value = key == std::string_view::npos ? key : content.find_first_not_of(" \t\r\n", key + 8);
+    return value != std::string_view::npos && content[value] == '{' ? "tokenizer.json" : "";
+  }
+  if (c == '[') return "characters.json";
+  const std::string_view head = content.substr(0, 256);
+  const bool is_text =
+      std::all_of(head.begin(), head.end(), [](char byte) { return (byte >= ' ' && byte <= '~') || byte == '\n'; });
+  return is_text ? "tiktoken.model" : "tokenizer.model";
+}
 
 uint64_t bytes_of(const TensorInfo& tensor) {
   const auto size = num_bytes(tensor.dtype, tensor.shape);
@@ -115,14 +137,24 @@ void HfFolderWriter::write_generation_config(const HfTokenIds& ids) {
 std::vector<std::string> HfFolderWriter::copy_tokenizer(const fs::path& source) {
   std::vector<std::string> copied;
   std::error_code code;
-  for (const char* name : kTokenizerFiles) {
-    if (!fs::is_regular_file(source / name, code)) continue;
-    const MappedFile file = value_or_throw(MappedFile::open(source / name));
-    DurableFile copy(folder_.path() / name);
-    copy.write(file.bytes().data(), file.size_bytes());
-    copy.close();
-    copied.emplace_back(name);
+  const auto copy = [&](const MappedFile& file, const std::string& name) {
+    DurableFile target(folder_.path() / name);
+    target.write(file.bytes().data(), file.size_bytes());
+    target.close();
+    copied.push_back(name);
+  };
+  const bool is_folder = fs::is_directory(source, code);
+  const auto is_source = [&](const char* name) { return source.filename() == name; };
+  if (!is_folder && std::none_of(std::begin(kTokenizerFiles), std::end(kTokenizerFiles), is_source)) {
+    // What lies beside it need not belong to it.
+    const MappedFile file = value_or_throw(MappedFile::open(source));
+    const std::string name = usual_name({reinterpret_cast<const char*>(file.bytes().data()), file.size_bytes()});
+    if (!name.empty()) copy(file, name);
+    return copied;
   }
+  const fs::path folder = is_folder ? source : source.parent_path();
+  for (const char* name : kTokenizerFiles)
+    if (fs::is_regular_file(folder / name, code)) copy(value_or_throw(MappedFile::open(folder / name)), name);
   return copied;
 }
 

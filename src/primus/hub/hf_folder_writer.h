@@ -46,6 +46,7 @@ class HfFolderWriter {
   void write_generation_config(const HfTokenIds& ids);
   // Byte for byte, those that exist: tokenizer.json, tokenizer_config.json, special_tokens_map.json, tokenizer.model,
   // vocab.json, merges.txt, ..., chat templates, generation_config.json. Returns their names.
+  // A source that is a file of another name is copied alone, under the name by which a folder's tokenizer is found.
   std::vector<std::string> copy_tokenizer(const fs::path& source);
 
   // Index, sync, rename. Throws InternalError when a tensor is missing.

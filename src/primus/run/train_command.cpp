@@ -84,7 +84,7 @@ train::HfExportOptions export_options(const train::Trainer& trainer) {
   if (trainer.tokenizer) {
     const cli::TokenizerFiles files = cli::files_of(*trainer.tokenizer);
     options.ids = files.ids;
-    options.tokenizer = files.folder;
+    options.tokenizer = files.source;
   }
   return options;
 }

@@ -12,7 +12,7 @@ fs::path exports_folder(const fs::path& run_folder);
 
 struct HfExportOptions {
   std::string family;   // empty: the first that can hold the model
-  fs::path tokenizer;   // folder whose tokenizer files are copied; empty: none
+  fs::path tokenizer;   // folder whose tokenizer files are copied, or one file; empty: none
   hub::HfTokenIds ids;  // for config.json and generation_config.json
 };
 

@@ -197,6 +197,38 @@ TEST(HfFolderWriter, TokenizerFilesAreCopiedByteForByteAndIdsAreWritten) {
   EXPECT_FALSE(ids.contains("pad_token_id"));
 }
 
+TEST(HfFolderWriter, ATokenizerFileWithANameOfItsOwnIsCopiedAloneUnderTheUsualName) {
+  const auto temp = test::TempFolder::in_memory();
+  create_folders(temp / "from");
+  const std::string model("\x0a\x05\x00\xff", 4);
+  const std::vector<std::tuple<std::string, std::string, std::string>> cases = {
+      {"mine.chars.json", "[\"a\", \"b\"]", "characters.json"},
+      {"mine.bpe.json", "{\"model\": {}}", "tokenizer.json"},
+      {"qwen.tiktoken", "IQ== 0\n", "tiktoken.model"},
+      {"spm.model", model, "tokenizer.model"}};
+  write_file_atomic(temp / "from/merges.txt", "of another tokenizer");
+  for (const auto& [name, content, usual] : cases) {
+    write_file_atomic(temp / "from" / name, content);
+    auto writer = value_or_throw(HfFolderWriter::create(temp / ("hf" + name), three_tensors()));
+    fill(writer);
+    EXPECT_THAT(writer.copy_tokenizer(temp / "from" / name), ::testing::ElementsAre(usual));
+    writer.finish();
+    EXPECT_EQ(value_or_throw(read_text_file(temp / ("hf" + name) / usual)), content);
+  }
+  write_file_atomic(temp / "from/gpt2-vocab.json", "{\"model\": 1}");
+  auto half = value_or_throw(HfFolderWriter::create(temp / "half", three_tensors()));
+  fill(half);
+  EXPECT_THAT(half.copy_tokenizer(temp / "from/gpt2-vocab.json"), ::testing::IsEmpty());
+  half.finish();
+  // A usual name: what lies beside it belongs to it.
+  write_file_atomic(temp / "from/tokenizer.json", "{}");
+  auto writer = value_or_throw(HfFolderWriter::create(temp / "hf", three_tensors()));
+  fill(writer);
+  EXPECT_THAT(writer.copy_tokenizer(temp / "from/tokenizer.json"),
+              ::testing::ElementsAre("tokenizer.json", "merges.txt"));
+  writer.finish();
+}
+
 TEST(HfFolderWriter, AGenerationConfigIsThereWithoutAKnownIdToo) {
   const auto temp = test::TempFolder::in_memory();
   auto writer = value_or_throw(HfFolderWriter::create(temp / "hf", three_tensors()));

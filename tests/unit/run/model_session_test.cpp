@@ -68,12 +68,13 @@ TEST_F(ModelSessionTest, ReadsRowsOfTokens) {
 TEST_F(ModelSessionTest, RefusesTokensThatAreNone) {
   EXPECT_THAT(refused_tokens("[[1, 2]]"), HasSubstr("no token ids"));
   EXPECT_THAT(refused_tokens(R"({"input_ids": []})"), HasSubstr("no token ids"));
-  EXPECT_THAT(refused_tokens(R"({"input_ids": [1, 2]})"), HasSubstr("rows of different kinds or lengths"));
-  EXPECT_THAT(refused_tokens(R"({"input_ids": [[1]]})"), HasSubstr("at least 2"));
-  EXPECT_THAT(refused_tokens(R"({"input_ids": [[1, 2], [3, 4, 5]]})"), HasSubstr("[3,4,5]"));
+  EXPECT_THAT(refused_tokens(R"({"input_ids": [1, 2]})"), HasSubstr("a row that is no list of token ids"));
+  EXPECT_THAT(refused_tokens(R"({"input_ids": [[1]]})"), HasSubstr("a row without a next token has no loss"));
+  EXPECT_THAT(refused_tokens(R"({"input_ids": [[1, 2], [3, 4, 5]]})"), HasSubstr("rows of 2 and of 3 tokens"));
   EXPECT_THAT(refused_tokens(R"({"input_ids": [[1, 10]]})"), HasSubstr("outside of the vocabulary of 10"));
   EXPECT_THAT(refused_tokens(R"({"input_ids": [[1, -1]]})"), HasSubstr("outside"));
-  EXPECT_THAT(refused_tokens(R"({"input_ids": [[1, 2.0]]})"), HasSubstr("outside"));
+  EXPECT_THAT(refused_tokens(R"({"input_ids": [[1, 2.0]]})"), HasSubstr("no whole number"));
+  EXPECT_THAT(refused_tokens(R"({"input_ids": [[1, true]]})"), HasSubstr("no whole number"));
   EXPECT_THAT(refused_tokens(R"({"input_ids": [[1, 2, 3, 4, 5]]})"), HasSubstr("longer than the model's 4 positions"));
   EXPECT_THAT(refused_tokens("{"), HasSubstr("tokens.json"));
   EXPECT_THAT(refusal([&] { read_token_rows((folder_ / "none.json").string(), model_); }), HasSubstr("none.json"));
