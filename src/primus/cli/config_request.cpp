@@ -93,7 +93,7 @@ ConfigOptions& ConfigOptions::list(const char* name, std::vector<std::string>& v
 }
 
 ConfigOptions& ConfigOptions::count(const char* name, std::optional<int>& value, const char* help) {
-  app_->add_option(name, value, help)->check(CLI::PositiveNumber);
+  app_->add_option(name, value, help)->check(CLI::Range(1, 1'000'000'000));
   return *this;
 }
 

@@ -254,8 +254,9 @@ ExitCode run_inspect(const std::vector<std::string>& arguments, Context& context
                "primus-cli data inspect"};
   InspectRequest request;
   add_experiment_options(app, request);
-  app.add_option("--samples", request.num_samples, "how many")->check(CLI::NonNegativeNumber);
-  app.add_option("--from", request.first, "samples of the run to pass over")->check(CLI::NonNegativeNumber);
+  const CLI::Range any_count(int64_t{0}, int64_t{1'000'000'000'000});
+  app.add_option("--samples", request.num_samples, "how many")->check(any_count);
+  app.add_option("--from", request.first, "samples of the run to pass over")->check(any_count);
   app.add_option("--split", request.split, "train, valid or test")->check(CLI::IsMember({"train", "valid", "test"}));
   if (!parse_options(app, arguments, context)) return ExitCode::Ok;
   request.train.overrides = app.remaining();
