@@ -47,6 +47,7 @@ Json model_params_json(const spec::Model& given) {
           {"layers", model.layers.size()},
           {"parts",
            {{"attention", known ? Json(parts.attention) : Json(nullptr)},
+            {"other_mixers", parts.other_mixers},
             {"dense_mlp", parts.dense_mlp},
             {"experts", parts.experts},
             {"active_experts", parts.active_experts},

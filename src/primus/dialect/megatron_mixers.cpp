@@ -92,7 +92,7 @@ std::string allocated(int64_t layers, double attention_ratio, double mlp_ratio) 
   return kinds;
 }
 
-spec::Mamba2 mamba2(Translation& t) {
+spec::Mamba2 mamba2(Translation& t, bool wanted) {
   spec::Mamba2 m;
   m.head_dim = t.keys.integer("mamba_head_dim");
   m.state_dim = t.keys.integer("mamba_state_dim");
@@ -101,7 +101,7 @@ spec::Mamba2 mamba2(Translation& t) {
   const auto heads = t.keys.maybe_integer("mamba_num_heads");
   m.num_heads = heads.value_or(inner / std::max<int64_t>(1, m.head_dim));
   m.output_norm.eps = 1e-5;
-  if (!heads && m.head_dim > 0 && inner % m.head_dim != 0)
+  if (wanted && !heads && m.head_dim > 0 && inner % m.head_dim != 0)
     t.error("mamba_head_dim", fmt::format("{} channels cannot be shared out over heads of {}", inner, m.head_dim),
             fmt::format("a divisor of {}", inner));
   return m;
@@ -112,7 +112,7 @@ void state_spaces(Translation& t, bool on) {
   auto& layers = t.run.model.layers;
   const double attention = t.keys.number("hybrid_attention_ratio"), mlps = t.keys.number("hybrid_mlp_ratio");
   const auto pattern = t.keys.maybe_text("hybrid_override_pattern");
-  const spec::Mamba2 mamba = mamba2(t);
+  const spec::Mamba2 mamba = mamba2(t, on);
   if (!on) return;
   if (attention < 0 || mlps < 0 || attention + mlps > 1)
     return t.error("hybrid_attention_ratio", "the parts of attention and MLPs are more than the whole",

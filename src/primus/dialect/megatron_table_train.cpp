@@ -91,7 +91,8 @@ constexpr Parameter kTrainRows[] = {
     honoured("end_weight_decay", kMaybeFloat, "null", "Its end, with a growing decay.", "weight_decay.end").at_least(0),
     honoured("weight_decay_incr_style", kText, "constant", "How it grows.", "weight_decay.ramp")
         .in("constant|linear|cosine"),
-    not_built("apply_wd_to_qk_layernorm", kBool, "false", "Query and key norms decay too.", "query and key norms")
+    honoured("apply_wd_to_qk_layernorm", kBool, "false", "Query and key norms decay too.",
+             "optimizer.decay_query_key_norms")
         .under("qk_layernorm"),
     honoured("clip_grad", kFloat, "1.0", "Largest global norm of the gradient; 0: no clipping.",
              "optimizer.clip_grad_norm")

@@ -153,6 +153,7 @@ void megatron_optimizer(Translation& t) {
   o.beta2 = t.keys.number("adam_beta2");
   o.eps = t.keys.number("adam_eps");
   o.momentum = t.keys.number("sgd_momentum");
+  o.decay_query_key_norms = t.keys.flag("apply_wd_to_qk_layernorm");
   o.decoupled_weight_decay = t.keys.flag("decoupled_weight_decay");
   o.clip_grad_norm = t.keys.number("clip_grad");
   o.embedding_and_head_lr = t.keys.maybe_number("decoupled_lr");

@@ -30,8 +30,10 @@ std::optional<HfExtra> hf_extra(const spec::Model& model, std::string_view famil
   if (name.ends_with(".rotary_emb.inv_freq")) return HfExtra{"frequencies follow from config.json", ""};
   if (kind == "gpt2" && (name.ends_with(".attn.bias") || name.ends_with(".attn.masked_bias")))
     return HfExtra{"the causal mask", ""};
-  if (kind == "llama4_text")
-    for (const char* part : {"vision_model.", "multi_modal_projector."})
+  if (kind.starts_with("qwen3") && naming->gate_in_queries && name.starts_with("mtp."))
+    return HfExtra{"of predictions that this model does not make", ""};
+  if (kind == "llama4_text" || kind.starts_with("qwen3_5"))
+    for (const char* part : {"vision_model.", "multi_modal_projector.", "visual."})
       if (name.starts_with(part) || name.starts_with(std::string("model.") + part))
         return HfExtra{"of a multimodal model only the text half is taken", ""};
   if (model.tied_embeddings)

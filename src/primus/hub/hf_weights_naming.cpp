@@ -181,8 +181,9 @@ std::vector<std::string> hf_spellings(const HfNaming& naming, const std::string&
   for (const std::string_view prefix : {"model.", "transformer."})
     if (name.starts_with(prefix)) all.push_back(name.substr(prefix.size()));
   const std::string_view family = naming.family;
-  if (family == "llama4_text") {
-    all.push_back("language_model." + name);
+  const bool nests = family.starts_with("qwen3_5");
+  if (family == "llama4_text" || nests) {
+    if (!nests) all.push_back("language_model." + name);
     if (name.starts_with("model.")) all.push_back("model.language_model." + name.substr(6));
   }
   // In memory mixtral's block has another name.

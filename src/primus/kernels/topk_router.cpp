@@ -11,7 +11,6 @@ namespace primus::kernels {
 
 namespace {
 
-
 template <class F>
 void with_float_or_double(const at::Tensor& t, const F& f) {
   PRIMUS_CHECK(t.is_cpu() && (t.scalar_type() == at::kFloat || t.scalar_type() == at::kDouble),

@@ -45,6 +45,7 @@ SelfAttention::SelfAttention(const spec::Attention& shape, int64_t hidden, const
     const bool per_head = shape.qk_norm->scope == spec::QkNormScope::PerHead;
     q_norm_ = norm_gain(shape.qk_norm->norm, name + ".q_norm", per_head ? shape.head_dim : q);
     k_norm_ = norm_gain(shape.qk_norm->norm, name + ".k_norm", per_head ? shape.head_dim : g);
+    q_norm_->is_query_key_norm = k_norm_->is_query_key_norm = true;
   }
   sinks_ = sinks_of(shape, name, first.sink);
   out_ = projection(out, q, first.law);

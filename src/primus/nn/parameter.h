@@ -62,6 +62,7 @@ class Parameter {
   int64_t row_elements() const { return num_elements_ / shape_.front(); }
   bool is_vector() const { return shape_.size() == 1; }
   bool is_embedding_or_head = false;  // may have its own learning rate
+  bool is_query_key_norm = false;     // may decay where other vectors do not
 
   // Allocates master (and the compute copy) and draws the values for this seed. stored: type of the master; weights
   // stored in bf16 have no copy in more bits anywhere.

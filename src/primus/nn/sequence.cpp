@@ -38,9 +38,7 @@ struct ShortConvFunction : Function<ShortConvFunction> {
     ctx->saved_data["bias"] = to_handle(bias);
     ctx->saved_data["silu"] = silu;
     ctx->saved_data["document_start"] = starts_of(document_start);
-    return kernels::short_conv_forward(x, weight->compute, compute_of(bias), {},
-                                       {silu, starts_of(document_start)})
-        .y;
+    return kernels::short_conv_forward(x, weight->compute, compute_of(bias), {}, {silu, starts_of(document_start)}).y;
   }
   static variable_list backward(AutogradContext* ctx, variable_list grads) {
     const at::Tensor x = ctx->get_saved_variables()[0];
@@ -66,10 +64,11 @@ kernels::GatedDeltaOptions delta_options(const at::Tensor& document_start, bool 
 
 struct GatedDeltaFunction : Function<GatedDeltaFunction> {
   static at::Tensor forward(AutogradContext* ctx, const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
-                            const at::Tensor& decay, const at::Tensor& beta, const std::optional<at::Tensor>& document_start,
-                            bool keep_states) {
+                            const at::Tensor& decay, const at::Tensor& beta,
+                            const std::optional<at::Tensor>& document_start, bool keep_states) {
     const kernels::GatedDeltaInputs in{.q = q, .k = k, .v = v, .g = decay, .beta = beta, .initial_state = {}};
-    kernels::GatedDeltaResult result = kernels::gated_delta_forward(in, delta_options(starts_of(document_start), keep_states));
+    kernels::GatedDeltaResult result =
+        kernels::gated_delta_forward(in, delta_options(starts_of(document_start), keep_states));
     if (!keep_states) return result.out;
     ctx->save_for_backward({q, k, v, decay, beta});
     ctx->saved_data["states"] = result.chunk_states;
@@ -101,8 +100,7 @@ kernels::SsdInputs scan_inputs(const at::Tensor& x, const at::Tensor& dt, const 
 struct SsdFunction : Function<SsdFunction> {
   static at::Tensor forward(AutogradContext* ctx, const at::Tensor& x, const at::Tensor& dt, const at::Tensor& b,
                             const at::Tensor& c, Parameter* a_log, Parameter* skip,
-                            const std::optional<at::Tensor>& document_start,
-                            bool keep_states) {
+                            const std::optional<at::Tensor>& document_start, bool keep_states) {
     kernels::SsdOptions options;
     options.document_start = starts_of(document_start);
     options.keep_states = keep_states;
@@ -186,8 +184,7 @@ at::Tensor short_conv(const at::Tensor& x_btc, Parameter& weight, Parameter* bia
 
 at::Tensor gated_delta(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const at::Tensor& decay,
                        const at::Tensor& beta, const std::string& name, const Context& context) {
-  if (!context.cache)
-    return GatedDeltaFunction::apply(q, k, v, decay, beta, documents(context), is_differentiated(v));
+  if (!context.cache) return GatedDeltaFunction::apply(q, k, v, decay, beta, documents(context), is_differentiated(v));
   at::Tensor& state = context.cache->state(name);
   const kernels::GatedDeltaInputs in{.q = q, .k = k, .v = v, .g = decay, .beta = beta, .initial_state = state};
   kernels::GatedDeltaResult result = kernels::gated_delta_forward(in, delta_options({}, false));

@@ -47,7 +47,10 @@ class Optimizer {
   std::vector<NamedState> state(size_t parameter_index) const;
 
   // Whether weight decay applies: matrices do, vectors (norm gains, biases) do not, unless the rule says so.
-  bool decays(const nn::Parameter& parameter) const { return rules_.decay_vectors || !parameter.is_vector(); }
+  bool decays(const nn::Parameter& parameter) const {
+    if (rules_.decay_query_key_norms && parameter.is_query_key_norm) return true;
+    return rules_.decay_vectors || !parameter.is_vector();
+  }
 
  private:
   struct Spans {

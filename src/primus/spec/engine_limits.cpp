@@ -83,6 +83,10 @@ Diagnostics engine_limits(const RunSpec& run) {
              "with " + run.precision.low_precision + " products");
   const bool stores_half = run.precision.stored == Dtype::Float16;
   const bool scales_loss = run.precision.stored != Dtype::Float32 && run.precision.compute == Dtype::Float16;
+  const bool has_states = std::any_of(run.model.layers.begin(), run.model.layers.end(),
+                                      [](const LayerSpec& l) { return l.gated_delta || l.mamba2; });
+  limits.add(has_states && run.precision.compute == Dtype::Float16, "precision.compute",
+             "gated delta nets and Mamba 2 layers in fp16");
   limits.add(stores_half || scales_loss, "precision.stored", "in fp16 without fp32 weights");
   limits.add(run.logit_z_loss != 0, "logit_z_loss", "with z-loss on logits");
   const Evaluation& e = run.evaluation;

@@ -55,6 +55,7 @@ struct Optimizer {
   double momentum = 0.9;  // sgd
   bool decoupled_weight_decay = true;
   bool decay_vectors = false;                                              // biases and norm gains decay too
+  bool decay_query_key_norms = false;                                      // of the vectors, these decay
   double clip_grad_norm = 0;                                               // 0: no clipping
   std::optional<double> embedding_and_head_lr, embedding_and_head_min_lr;  // megatron's decoupled_lr
   bool shard_state = false;                                                // ZeRO-1 over the data-parallel ranks

@@ -34,10 +34,10 @@ template <class V, FieldsOf<Optimizer> S>
 void visit(V&& v, S& s) {
   v("kind", s.kind), v("beta1", s.beta1), v("beta2", s.beta2), v("eps", s.eps), v("momentum", s.momentum),
       v("decoupled_weight_decay", s.decoupled_weight_decay), v("decay_vectors", s.decay_vectors),
-      v("clip_grad_norm", s.clip_grad_norm), v("embedding_and_head_lr", s.embedding_and_head_lr),
-      v("embedding_and_head_min_lr", s.embedding_and_head_min_lr), v("shard_state", s.shard_state),
-      v("eps_root", s.eps_root), v("clip_exactly", s.clip_exactly), v("first_moment", s.first_moment),
-      v("second_moment", s.second_moment), v("gradients", s.gradients);
+      v("decay_query_key_norms", s.decay_query_key_norms), v("clip_grad_norm", s.clip_grad_norm),
+      v("embedding_and_head_lr", s.embedding_and_head_lr), v("embedding_and_head_min_lr", s.embedding_and_head_min_lr),
+      v("shard_state", s.shard_state), v("eps_root", s.eps_root), v("clip_exactly", s.clip_exactly),
+      v("first_moment", s.first_moment), v("second_moment", s.second_moment), v("gradients", s.gradients);
 }
 
 template <class V, FieldsOf<LossScale> S>

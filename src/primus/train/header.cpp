@@ -1,6 +1,8 @@
 #include "primus/train/header.h"
 
+#include <algorithm>
 #include <fmt/format.h>
+#include <functional>
 
 #include "primus/base/strings.h"
 #include "primus/spec/model_size.h"
@@ -19,13 +21,48 @@ std::string tokenizer_line(const Trainer& trainer) {
                      format_thousands(trainer.tokenizer->vocab_size()));
 }
 
+// "16 heads, 4 kv heads", of how many layers where not all attend; "4 mamba layers".
+std::string mixers_text(const spec::Model& model) {
+  const auto count = [&model](const std::function<bool(const spec::LayerSpec&)>& test) {
+    return std::count_if(model.layers.begin(), model.layers.end(), test);
+  };
+  std::vector<std::string> texts;
+  const auto first = std::find_if(model.layers.begin(), model.layers.end(), spec::attends);
+  const auto attending = count(spec::attends);
+  if (first != model.layers.end())
+    texts.push_back(fmt::format("{} heads, {} kv heads", first->attention.num_heads, first->attention.num_kv_heads));
+  if (attending > 0 && attending < static_cast<int64_t>(model.layers.size()))
+    texts.back() += fmt::format(" in {} of them", attending);
+  const auto add = [&texts](int64_t layers, const char* what) {
+    if (layers > 0) texts.push_back(fmt::format("{} {}", layers, what));
+  };
+  add(count([](const spec::LayerSpec& l) { return l.short_conv.has_value(); }), "short convolutions");
+  add(count([](const spec::LayerSpec& l) { return l.gated_delta.has_value(); }), "gated delta nets");
+  add(count([](const spec::LayerSpec& l) { return l.mamba2.has_value(); }), "Mamba 2 layers");
+  return join(texts, ", ");
+}
+
 std::string model_line(const spec::Model& model) {
   const spec::ModelSize size = spec::count_parameters(model, /*padded=*/false);
-  const spec::LayerSpec& layer = model.layers.front();
-  return fmt::format("{} parameters ({} layers x {}, {} heads, {} kv heads, ffn {}, vocabulary {}{})",
+  const auto with_mlp = std::find_if(model.layers.begin(), model.layers.end(),
+                                     [](const spec::LayerSpec& layer) { return layer.has_mlp; });
+  const std::string ffn = with_mlp == model.layers.end() ? "" : fmt::format(", ffn {}", with_mlp->mlp.ffn_size);
+  return fmt::format("{} parameters ({} layers x {}, {}{}, vocabulary {}{})",
                      format_count(static_cast<double>(size.total())), model.layers.size(), model.hidden_size,
-                     layer.attention.num_heads, layer.attention.num_kv_heads, layer.mlp.ffn_size,
-                     format_thousands(model.vocab_size), model.tied_embeddings ? ", tied" : "");
+                     mixers_text(model), ffn, format_thousands(model.vocab_size),
+                     model.tied_embeddings ? ", tied" : "");
+}
+
+// What stands beside the products of weights in the count of FLOPs.
+std::string flops_terms(const spec::Model& model) {
+  const auto any = [&model](const std::function<bool(const spec::LayerSpec&)>& test) {
+    return std::any_of(model.layers.begin(), model.layers.end(), test);
+  };
+  std::string text = "6 x (layers' weights + head)";
+  if (any(spec::attends)) text += " + causal half of attention";
+  if (any([](const spec::LayerSpec& l) { return l.gated_delta.has_value(); })) text += " + 24 x state of delta nets";
+  if (any([](const spec::LayerSpec& l) { return l.mamba2.has_value(); })) text += " + 21 x state of Mamba layers";
+  return text + ", backward = 2 x forward";
 }
 
 const char* precision_name(const spec::Precision& precision) {
@@ -59,10 +96,9 @@ void log_header(const Trainer& trainer) {
                             spec.batch.global_batch_size, spec.data.sequence_length, spec.batch.micro_batch_size,
                             trainer.group.size(), trainer.group.size() == 1 ? "" : "s"));
   line("precision", precision_name(spec.precision));
-  line("flops",
-       fmt::format(
-           "{} model FLOPs a token: 6 x (layers' weights + head) + causal half of attention, backward = 2 x forward",
-           format_count(spec::flops_per_token(spec.model, spec.data.sequence_length))));
+  line("flops", fmt::format("{} model FLOPs a token: {}",
+                            format_count(spec::flops_per_token(spec.model, spec.data.sequence_length)),
+                            flops_terms(spec.model)));
   const std::string peak = trainer.machine.peak_flops
                                ? fmt::format("measured peak {:.0f} GFLOP/s a rank", *trainer.machine.peak_flops / 1e9)
                                : "peak not known for this type";

@@ -252,8 +252,8 @@ PUBLISHED = {
                                       mlp_only_layers=[]),
     "qwen3_5_35B_A3B": gated_delta("qwen3_5_moe_text", 2048, 40, 248320, 262144, num_experts=256,
                                    num_experts_per_tok=8),
-    "mamba2_130M": mamba2(768, 24, 24, 1, 50288, True),
-    "mamba2_370M": mamba2(1024, 48, 32, 1, 50288, True),
+    "mamba_130M": mamba2(768, 24, 24, 1, 50288, True),
+    "mamba_370M": mamba2(1024, 48, 32, 1, 50288, True),
     "mamba_codestral_7B": mamba2(4096, 64, 128, 8, 32768, False),
 }
 

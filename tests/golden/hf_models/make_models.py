@@ -8,7 +8,7 @@ import sys
 
 import torch
 from safetensors.torch import load_file, save_file
-from transformers import Llama4ForConditionalGeneration
+from transformers import Llama4ForConditionalGeneration, Qwen3_5ForConditionalGeneration
 
 from reference import distance, loss_of, write_case
 
@@ -219,6 +219,7 @@ CASES = {
     "mamba2_bias": dict(settings=mamba2(2, n_groups=3, num_heads=12, head_dim=3, hidden_size=18, state_size=10, use_bias=True,
                                         use_conv_bias=False, conv_kernel=3, tie_word_embeddings=True,
                                         time_step_limit=[0.3, 1.1], chunk_size=256), **LONG),
+    "qwen3_5_nested": dict(settings=qwen_next("qwen3_5_text", "la", kv=1, linear_key_head_dim=4), **LONG),
 }
 
 
@@ -248,6 +249,37 @@ def nest_llama4(folder):
         assert distance(loss_of(again.language_model, ids)[0], expected["logits"]) < 1e-6
 
 
+def nest_qwen(folder):
+    """As Qwen 3.5 is published: `model.language_model.`, beside the weights that see and those that predict further."""
+    tensors = load_file(folder / "model.safetensors")
+    expected = load_file(folder / "expected.safetensors")
+    text = json.loads((folder / "config.json").read_text())
+    vision = dict(model_type="qwen3_5", depth=1, hidden_size=8, intermediate_size=12, num_heads=2, patch_size=2,
+                  out_hidden_size=text["hidden_size"], num_position_embeddings=4)
+    config = dict(model_type="qwen3_5", architectures=["Qwen3_5ForConditionalGeneration"], text_config=text,
+                  vision_config=vision, tie_word_embeddings=text["tie_word_embeddings"], dtype="float32")
+    made = Qwen3_5ForConditionalGeneration.config_class.from_dict(config)
+    torch.manual_seed(0)
+    other = Qwen3_5ForConditionalGeneration(made).state_dict()
+
+    def nested(name):
+        return name.replace("model.", "model.language_model.", 1) if name.startswith("model.") else name
+
+    out = {nested(name): tensor for name, tensor in tensors.items()}
+    assert set(out) <= set(other), set(out) - set(other)
+    out.update({n: t.contiguous() for n, t in other.items() if n.startswith("model.visual.")})
+    out["mtp.fc.weight"] = torch.ones(2, 3)
+    save_file(out, folder / "model.safetensors", metadata={"format": "pt"})
+    (folder / "config.json").write_text(json.dumps(config, indent=2) + "\n")
+    save_file({"grad." + nested(k[5:]) if k.startswith("grad.") else k: v for k, v in expected.items()},
+              folder / "expected.safetensors")
+    again = Qwen3_5ForConditionalGeneration.from_pretrained(folder, dtype=torch.float32,
+                                                            attn_implementation="eager").eval()
+    ids = torch.tensor(json.loads((folder / "tokens.json").read_text())["input_ids"])
+    with torch.no_grad():
+        assert distance(loss_of(again, ids)[0], expected["logits"]) < 1e-6
+
+
 def main():
     torch.set_num_threads(1)
     wanted = sys.argv[1:] or list(CASES)
@@ -256,6 +288,8 @@ def main():
         write_case(HERE / name, seed=index + 1, **CASES[name])
         if name == "llama4_nested":
             nest_llama4(HERE / name)
+        if name == "qwen3_5_nested":
+            nest_qwen(HERE / name)
 
 
 if __name__ == "__main__":

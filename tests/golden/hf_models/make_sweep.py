@@ -12,8 +12,10 @@ import torch
 from reference import write_case
 
 FAMILIES = ["llama", "mistral", "mixtral", "qwen2", "qwen3", "qwen3_moe", "deepseek_v2", "deepseek_v3", "kimi_k2",
-            "gpt_oss", "llama4_text", "gpt2", "glm4", "glm4_moe", "olmo2", "gemma", "gemma2"]
+            "gpt_oss", "llama4_text", "gpt2", "glm4", "glm4_moe", "olmo2", "gemma", "gemma2", "lfm2", "lfm2_moe", "qwen3_next",
+            "qwen3_5_text", "qwen3_5_moe_text", "mamba2"]
 LATENT = ("deepseek_v2", "deepseek_v3")
+NEW = ("lfm2", "lfm2_moe", "qwen3_next", "qwen3_5_text", "qwen3_5_moe_text")  # never written in old spellings
 
 
 def rope(rng, pairs_kind):
@@ -116,6 +118,44 @@ def draw(family, rng):
                    attn_temperature_tuning=coin(0.7), use_qk_norm=coin(), no_rope_layer_interval=rng.choice([2, 3]))
         if layers < out["interleave_moe_layer_step"]:
             out["interleave_moe_layer_step"] = 1
+    if kind in ("lfm2", "lfm2_moe"):
+        out["norm_eps"] = out.pop("rms_norm_eps")
+        out.update(conv_bias=coin(), conv_L_cache=rng.choice([2, 3, 5]),
+                   layer_types=[rng.choice(["conv", "conv", "full_attention"]) for _ in range(layers)])
+    if kind == "lfm2":
+        out.update(block_auto_adjust_ff_dim=coin(), block_multiple_of=rng.choice([1, 8, 24]),
+                   block_ffn_dim_multiplier=rng.choice([1.0, 1.3, 0.7]))
+    if kind == "lfm2_moe":
+        out.update(num_experts=experts, num_experts_per_tok=top_k, moe_intermediate_size=width,
+                   num_dense_layers=rng.randint(0, layers), norm_topk_prob=coin(), use_expert_bias=coin(),
+                   routed_scaling_factor=rng.choice([1.0, 1.7]))
+    if kind in ("qwen3_next", "qwen3_5_text", "qwen3_5_moe_text"):
+        keys = rng.choice([1, 2, 3])
+        out["head_dim"] = rng.choice([8, 16])
+        out["rope_parameters"]["partial_rotary_factor"] = rng.choice([0.25, 0.5, 1.0])
+        out.update(attention_bias=coin(0.3), linear_num_key_heads=keys, linear_num_value_heads=keys * rng.choice([1, 2, 3]),
+                   linear_key_head_dim=rng.choice([5, 8]), linear_value_head_dim=rng.choice([4, 7]),
+                   linear_conv_kernel_dim=rng.choice([2, 3, 4]),
+                   layer_types=[rng.choice(["linear_attention", "linear_attention", "full_attention"])
+                                for _ in range(layers)])
+    if kind in ("qwen3_next", "qwen3_5_moe_text"):
+        out.update(num_experts=experts, num_experts_per_tok=top_k, moe_intermediate_size=width,
+                   shared_expert_intermediate_size=rng.choice([6, 9]))
+    if kind == "qwen3_next":
+        out.update(norm_topk_prob=coin(), decoder_sparse_step=rng.choice([1, 1, 2]),
+                   mlp_only_layers=rng.choice([[], [0], [layers - 1]]))
+    if kind == "qwen3_5_moe_text":
+        out.pop("intermediate_size")
+    if kind == "mamba2":
+        groups = rng.choice([1, 2, 3])
+        heads, width = groups * rng.choice([1, 2, 4]), rng.choice([4, 6, 10])
+        out = dict(model_type="mamba2", vocab_size=99, hidden_size=heads * width // 2, num_hidden_layers=layers, expand=2,
+                   num_heads=heads, head_dim=width, n_groups=groups, state_size=rng.choice([3, 8, 17]),
+                   conv_kernel=rng.choice([2, 3, 4]), use_bias=coin(), use_conv_bias=coin(0.7),
+                   layer_norm_epsilon=rng.choice([1e-2, 1e-5]), tie_word_embeddings=coin(0.4),
+                   chunk_size=rng.choice([3, 8, 256]))
+        if coin(0.3):
+            out["time_step_limit"] = [rng.choice([0.0, 0.2]), rng.choice([0.9, 2.5])]
     if kind == "gpt2":
         out = dict(model_type="gpt2", vocab_size=99, n_embd=hidden, n_layer=layers, n_head=heads,
                    n_positions=rng.choice([21, 40]), n_inner=rng.choice([None, 51]), eos_token_id=2, bos_token_id=1,
@@ -142,7 +182,7 @@ def main():
             folder = pathlib.Path(args.output) / f"{family}_{index:02d}"
             settings = draw(family, rng)
             shape = rng.choice([(2, 13), (1, 21), (3, 8)])
-            old = "rope_parameters" in settings and family != "kimi_k2" and rng.random() < 0.3
+            old = "rope_parameters" in settings and family not in NEW and family != "kimi_k2" and rng.random() < 0.3
             write_case(folder, settings, seed=rng.randrange(1, 10**6), shape=shape, old=old,
                        bf16=rng.random() < 0.15, shard=rng.choice([None, None, "40KB"]),
                        edit=as_kimi if family == "kimi_k2" else None)

@@ -46,6 +46,15 @@ TEST(WeightDecay, ReachesVectorsWhenTheRuleSaysSo) {
   expect_all(ones.bias, 0.9);
 }
 
+TEST(WeightDecay, ReachesNormsOfQueriesAndKeysWhenTheRuleSaysSo) {
+  Ones ones;
+  ones.gain.is_query_key_norm = true;
+  Optimizer(ones.all(), {.decay_query_key_norms = true})
+      .update({.lr = 1, .embedding_and_head_lr = 1, .weight_decay = 0.1});
+  expect_all(ones.gain, 0.9);
+  expect_all(ones.bias, 1);
+}
+
 TEST(Optimizer, GivesEmbeddingAndHeadTheirOwnRate) {
   Ones ones;
   for (nn::Parameter* parameter : ones.all()) parameter->main_grad.fill_(3.0);

@@ -135,6 +135,16 @@ TEST(EngineLimits, RefuseLayersThatAreNotBuilt) {
   EXPECT_THAT(with([](LayerSpec& l) { l.attention.value_norm = QkNorm{}; }), HasSubstr(values));
 }
 
+TEST(EngineLimits, RefuseStatesInHalfPrecision) {
+  RunSpec run = plain_run();
+  run.precision.compute = Dtype::Float16;
+  run.model.layers[0].short_conv = ShortConv{};
+  EXPECT_EQ(refusal(run), "");
+  run.model.layers[0].short_conv.reset();
+  run.model.layers[0].mamba2 = Mamba2{};
+  EXPECT_THAT(refusal(run), HasSubstr("training gated delta nets and Mamba 2 layers in fp16 is not built yet"));
+}
+
 TEST(EngineLimits, RefuseWhatNeedsMoreThanDataParallelRanks) {
   const auto with = [](int64_t Parallel::* field) {
     RunSpec run = plain_run();
