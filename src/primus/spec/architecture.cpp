@@ -21,6 +21,8 @@ RunSpec comparable(const Model& model) {
   m.mtp.reset();
   m.init = {};
   m.flops_formula = FlopsFormula::Megatron;
+  // Where nothing attends, positions are no part of the model.
+  if (!m.learned_positions && std::none_of(m.layers.begin(), m.layers.end(), attends)) m.max_positions = 0;
   for (LayerSpec& layer : m.layers) {
     layer.hidden_dropout = layer.attention.dropout = 0;
     layer.init.reset();
