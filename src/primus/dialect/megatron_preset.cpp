@@ -18,14 +18,14 @@ double rounded(double value) {
 }
 
 // The first layer that attends; the first of all in a model that has none.
-const spec::LayerSpec& attending_layer(const spec::Model& model) {
+const spec::LayerSpec& first_attending(const spec::Model& model) {
   const auto found = std::find_if(model.layers.begin(), model.layers.end(), spec::attends);
   return found == model.layers.end() ? model.layers.front() : *found;
 }
 
 class Writer {
  public:
-  explicit Writer(const spec::Model& model) : model_(model), layer_(attending_layer(model)) {}
+  explicit Writer(const spec::Model& model) : model_(model), layer_(first_attending(model)) {}
 
   ModelPreset write() {
     preset_.extends = "language_model.yaml";

@@ -15,7 +15,7 @@ constexpr HfDefaults kLfm2{65536, 2560, 12288, 32, 32, 8, 0, 128000, 1e-5, 1e6, 
 constexpr HfDefaults kLfm2Moe{65536, 2048, 7168, 32, 32, 8, 0, 128000, 1e-5, 1e6, true, 0, 1, std::nullopt, "norm_eps"};
 
 // What both families share: attention with norms on queries and keys, or a short convolution.
-void read_layers(HfReader& r, Model& m, const HfDefaults& defaults) {
+void read_lfm_layers(HfReader& r, Model& m, const HfDefaults& defaults) {
   read_skeleton(r, m, defaults);
   if (r.is_given("tie_embedding"))
     m.tied_embeddings = r.flag({"tie_embedding"}, m.tied_embeddings, "model.tied_embeddings");
@@ -62,7 +62,7 @@ void read_width(HfReader& r, Model& m) {
   for (LayerSpec& layer : m.layers) layer.mlp.ffn_size = width;
 }
 
-Json write_layers(const Model& m, const char* type, const char* architecture) {
+Json write_lfm_layers(const Model& m, const char* type, const char* architecture) {
   Json out = write_skeleton(m, type, architecture);
   out.erase("hidden_act"), out.erase("attention_dropout"), out.erase("rms_norm_eps");
   out["norm_eps"] = m.final_norm.eps;
@@ -83,7 +83,7 @@ Json write_layers(const Model& m, const char* type, const char* architecture) {
 }  // namespace
 
 void read_lfm2(HfReader& r, Model& m) {
-  read_layers(r, m, kLfm2);
+  read_lfm_layers(r, m, kLfm2);
   read_width(r, m);
   r.ignore({"block_dim", "block_mlp_init_scale", "block_norm_eps", "block_out_init_scale", "block_use_swiglu",
             "block_use_xavier_init", "conv_dim", "conv_dim_out", "conv_use_xavier_init", "num_heads", "use_pos_enc"},
@@ -91,13 +91,13 @@ void read_lfm2(HfReader& r, Model& m) {
 }
 
 Json write_lfm2(const Model& m) {
-  Json out = write_layers(m, "lfm2", "Lfm2ForCausalLM");
+  Json out = write_lfm_layers(m, "lfm2", "Lfm2ForCausalLM");
   out["block_auto_adjust_ff_dim"] = false;
   return out;
 }
 
 void read_lfm2_moe(HfReader& r, Model& m) {
-  read_layers(r, m, kLfm2Moe);
+  read_lfm_layers(r, m, kLfm2Moe);
   if (!r.is_given("layer_types"))
     r.error("layer_types", "the file does not say which layers attend", "a list of types");
   spec::Moe moe;
@@ -117,7 +117,7 @@ void read_lfm2_moe(HfReader& r, Model& m) {
 }
 
 Json write_lfm2_moe(const Model& m) {
-  Json out = write_layers(m, "lfm2_moe", "Lfm2MoeForCausalLM");
+  Json out = write_lfm_layers(m, "lfm2_moe", "Lfm2MoeForCausalLM");
   const auto first =
       std::find_if(m.layers.begin(), m.layers.end(), [](const LayerSpec& l) { return l.moe.has_value(); });
   out["num_dense_layers"] = first - m.layers.begin();

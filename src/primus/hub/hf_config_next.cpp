@@ -34,7 +34,7 @@ std::vector<bool> read_attending(HfReader& r, size_t count) {
   return attending;
 }
 
-void read_layers(HfReader& r, Model& m, const HfDefaults& defaults) {
+void read_next_layers(HfReader& r, Model& m, const HfDefaults& defaults) {
   read_skeleton(r, m, defaults);
   read_attention_bias(r, m, false, true);
   r.demand("hidden_act", "silu", "another activation, which the convolution would have too");
@@ -68,7 +68,7 @@ void read_layers(HfReader& r, Model& m, const HfDefaults& defaults) {
   }
 }
 
-spec::Moe read_experts(HfReader& r, const Model& m, int64_t experts, int64_t top_k) {
+spec::Moe read_next_experts(HfReader& r, const Model& m, int64_t experts, int64_t top_k) {
   spec::Moe moe;
   moe.expert = m.layers.front().mlp;
   moe.num_experts = r.integer({"num_experts"}, experts, "moe.num_experts");
@@ -82,7 +82,7 @@ spec::Moe read_experts(HfReader& r, const Model& m, int64_t experts, int64_t top
   return moe;
 }
 
-Json write_layers(const Model& m, const char* type, const char* architecture) {
+Json write_next_layers(const Model& m, const char* type, const char* architecture) {
   Json out = write_skeleton(m, type, architecture);
   const auto attends_at = std::find_if(m.layers.begin(), m.layers.end(), spec::attends);
   const spec::Attention& a = (attends_at == m.layers.end() ? m.layers.front() : *attends_at).attention;
@@ -103,7 +103,7 @@ Json write_layers(const Model& m, const char* type, const char* architecture) {
   return out;
 }
 
-void write_experts(const Model& m, Json& out) {
+void write_next_experts(const Model& m, Json& out) {
   const auto first =
       std::find_if(m.layers.begin(), m.layers.end(), [](const LayerSpec& l) { return l.moe.has_value(); });
   if (first == m.layers.end()) return;
@@ -117,8 +117,8 @@ void write_experts(const Model& m, Json& out) {
 }  // namespace
 
 void read_qwen3_next(HfReader& r, Model& m) {
-  read_layers(r, m, kQwen3Next);
-  spec::Moe moe = read_experts(r, m, 512, 10);
+  read_next_layers(r, m, kQwen3Next);
+  spec::Moe moe = read_next_experts(r, m, 512, 10);
   moe.router.renormalise = r.flag({"norm_topk_prob"}, true, "moe.router.renormalise");
   const int64_t step = r.integer({"decoder_sparse_step"}, 1, "moe", 1);
   const std::vector<int64_t> dense = r.integers("mlp_only_layers", "moe");
@@ -128,9 +128,9 @@ void read_qwen3_next(HfReader& r, Model& m) {
 }
 
 Json write_qwen3_next(const Model& m) {
-  Json out = write_layers(m, "qwen3_next", "Qwen3NextForCausalLM");
+  Json out = write_next_layers(m, "qwen3_next", "Qwen3NextForCausalLM");
   out["num_experts"] = 0;
-  write_experts(m, out);
+  write_next_experts(m, out);
   Json dense = Json::array();
   for (size_t i = 0; i < m.layers.size(); ++i) {
     if (m.layers[i].moe) {
@@ -146,25 +146,25 @@ Json write_qwen3_next(const Model& m) {
 }
 
 void read_qwen3_5(HfReader& r, Model& m) {
-  read_layers(r, m, kQwen35);
+  read_next_layers(r, m, kQwen35);
 }
 
 Json write_qwen3_5(const Model& m) {
-  return write_layers(m, "qwen3_5_text", "Qwen3_5ForCausalLM");
+  return write_next_layers(m, "qwen3_5_text", "Qwen3_5ForCausalLM");
 }
 
 void read_qwen3_5_moe(HfReader& r, Model& m) {
-  read_layers(r, m, kQwen35Moe);
-  spec::Moe moe = read_experts(r, m, 256, 8);
+  read_next_layers(r, m, kQwen35Moe);
+  spec::Moe moe = read_next_experts(r, m, 256, 8);
   moe.router.renormalise = true;
   r.decide("moe.router.renormalise", "true", "qwen3_5_moe: softmax over all experts, top-k, always renormalised");
   use_experts(m, moe, [](int64_t) { return true; });
 }
 
 Json write_qwen3_5_moe(const Model& m) {
-  Json out = write_layers(m, "qwen3_5_moe_text", "Qwen3_5MoeForCausalLM");
+  Json out = write_next_layers(m, "qwen3_5_moe_text", "Qwen3_5MoeForCausalLM");
   out.erase("intermediate_size");
-  write_experts(m, out);
+  write_next_experts(m, out);
   return out;
 }
 

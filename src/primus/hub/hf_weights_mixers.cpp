@@ -14,18 +14,18 @@ HfTensor convolution(const std::string& name, const std::string& piece, int64_t 
       .name = name, .shape = {channels, 1, kernel}, .parts = {{piece + ".weight", {channels, kernel}, 0, kernel, 1}}};
 }
 
-struct Rows {
+struct PieceRows {
   const char* piece;
   int64_t count;
 };
 
 // Pieces one below the other.
-std::vector<HfTensor> stacked_rows(const std::string& name, const std::string& piece, const std::vector<Rows>& rows,
-                                   int64_t cols, bool bias) {
+std::vector<HfTensor> stacked_rows(const std::string& name, const std::string& piece,
+                                   const std::vector<PieceRows>& rows, int64_t cols, bool bias) {
   std::vector<HfTensor> out(1);
   HfTensor weight{.name = name + ".weight"}, biases{.name = name + ".bias"};
   int64_t first = 0;
-  for (const Rows& one : rows) {
+  for (const PieceRows& one : rows) {
     weight.parts.push_back({piece + one.piece + ".weight", {one.count, cols}, first * cols, cols, 1});
     biases.parts.push_back({piece + one.piece + ".bias", {one.count}, first, 1, 0});
     first += one.count;
@@ -37,13 +37,13 @@ std::vector<HfTensor> stacked_rows(const std::string& name, const std::string& p
 }
 
 // The same with the pieces taking turns: `groups` times a share of each.
-HfTensor rows_by_group(const std::string& name, const std::string& piece, const std::vector<Rows>& rows, int64_t cols,
-                       int64_t groups) {
+HfTensor rows_by_group(const std::string& name, const std::string& piece, const std::vector<PieceRows>& rows,
+                       int64_t cols, int64_t groups) {
   HfTensor out{.name = name + ".weight"};
   int64_t all = 0;
-  for (const Rows& one : rows) all += one.count;
+  for (const PieceRows& one : rows) all += one.count;
   int64_t first = 0;
-  for (const Rows& one : rows) {
+  for (const PieceRows& one : rows) {
     const int64_t share = one.count / groups;
     out.parts.push_back({.piece = piece + one.piece + ".weight",
                          .shape = {one.count, cols},
@@ -58,7 +58,7 @@ HfTensor rows_by_group(const std::string& name, const std::string& piece, const 
   return out;
 }
 
-void append(std::vector<HfTensor>& all, std::vector<HfTensor> more) {
+void append_all(std::vector<HfTensor>& all, std::vector<HfTensor> more) {
   for (HfTensor& tensor : more) all.push_back(std::move(tensor));
 }
 
@@ -66,7 +66,7 @@ std::vector<HfTensor> short_conv(const spec::ShortConv& c, int64_t h, const std:
   std::vector<HfTensor> out = stacked_rows(hf + "in_proj", piece, {{"b", h}, {"c", h}, {"x", h}}, h, c.bias);
   out.push_back(convolution(hf + "conv.weight", piece + "conv", h, c.kernel_size));
   if (c.bias) out.push_back(vector_of(hf + "conv.bias", piece + "conv.bias", h));
-  append(out, stacked_rows(hf + "out_proj", piece, {{"o", h}}, h, c.bias));
+  append_all(out, stacked_rows(hf + "out_proj", piece, {{"o", h}}, h, c.bias));
   return out;
 }
 
@@ -79,16 +79,16 @@ std::vector<HfTensor> gated_delta(const spec::GatedDelta& g, int64_t h, bool by_
         rows_by_group(hf + "in_proj_qkvz", piece, {{"q", k}, {"k", k}, {"v", v}, {"z", v}}, h, g.num_key_heads));
     out.push_back(rows_by_group(hf + "in_proj_ba", piece, {{"b", n}, {"a", n}}, h, g.num_key_heads));
   } else {
-    append(out, stacked_rows(hf + "in_proj_qkv", piece, {{"q", k}, {"k", k}, {"v", v}}, h, false));
-    append(out, stacked_rows(hf + "in_proj_z", piece, {{"z", v}}, h, false));
-    append(out, stacked_rows(hf + "in_proj_b", piece, {{"b", n}}, h, false));
-    append(out, stacked_rows(hf + "in_proj_a", piece, {{"a", n}}, h, false));
+    append_all(out, stacked_rows(hf + "in_proj_qkv", piece, {{"q", k}, {"k", k}, {"v", v}}, h, false));
+    append_all(out, stacked_rows(hf + "in_proj_z", piece, {{"z", v}}, h, false));
+    append_all(out, stacked_rows(hf + "in_proj_b", piece, {{"b", n}}, h, false));
+    append_all(out, stacked_rows(hf + "in_proj_a", piece, {{"a", n}}, h, false));
   }
   out.push_back(convolution(hf + "conv1d.weight", piece + "conv", 2 * k + v, g.kernel_size));
   out.push_back(vector_of(hf + "dt_bias", piece + "dt_bias", n));
   out.push_back(vector_of(hf + "A_log", piece + "a_log", n));
   out.push_back(vector_of(hf + "norm.weight", piece + "norm.weight", g.value_head_dim));
-  append(out, stacked_rows(hf + "out_proj", piece, {{"o", h}}, v, false));
+  append_all(out, stacked_rows(hf + "out_proj", piece, {{"o", h}}, v, false));
   return out;
 }
 
@@ -103,7 +103,7 @@ std::vector<HfTensor> mamba2(const spec::Mamba2& m, int64_t h, const std::string
   out.push_back(vector_of(hf + "A_log", piece + "a_log", m.num_heads));
   out.push_back(vector_of(hf + "D", piece + "d", m.num_heads));
   out.push_back(vector_of(hf + "norm.weight", piece + "norm.weight", inner));
-  append(out, stacked_rows(hf + "out_proj", piece, {{"o", h}}, inner, m.bias));
+  append_all(out, stacked_rows(hf + "out_proj", piece, {{"o", h}}, inner, m.bias));
   return out;
 }
 
