@@ -59,12 +59,14 @@ double global_loss_tokens(Trainer& trainer, const std::vector<data::MicroBatch>&
   return count.item<double>();
 }
 
-// What auxiliary losses of one micro-batch count in the step's loss: like its token losses, all of them together.
+// What auxiliary losses of one micro-batch count in the step's loss. They are means over all its tokens, those without
+// a loss too, so with one mean over the step they count by these: else the cut of the batch would change the gradient
+// of a loss per sequence. (For that one Megatron counts the tokens of one sequence, whatever the micro-batch.)
 double auxiliary_scale(const Trainer& trainer, const data::MicroBatch& batch, size_t num_batches,
                        double num_loss_tokens) {
   const double scale = trainer.loss_scaler.scale();
   if (trainer.spec.loss == spec::LossNormalisation::GlobalTokenMean)
-    return num_loss_tokens > 0 ? scale * static_cast<double>(batch.num_loss_tokens) / num_loss_tokens : 0;
+    return num_loss_tokens > 0 ? scale * static_cast<double>(batch.tokens.size()) / num_loss_tokens : 0;
   return scale / static_cast<double>(num_batches * static_cast<size_t>(trainer.group.size()));
 }
 
