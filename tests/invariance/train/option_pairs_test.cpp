@@ -170,8 +170,7 @@ class OptionPairs : public testing::TestWithParam<test::FamilyRun> {
   std::map<std::string, test::Outcome> outcomes_;
 };
 
-// Measured: see the table in the test of ranks; a router's choice that hangs on one rounding would be far more.
-TEST_P(OptionPairs, GiveTheNumbersOfOneRank) {
+TEST_P(OptionPairs, GiveTheNumbersOfOneRank) {  // B105, B116: what there is of them
   for (const Layout& layout : layouts()) {
     const std::string what = text_of(layout, rules_);
     SCOPED_TRACE(what);

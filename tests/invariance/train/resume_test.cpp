@@ -116,7 +116,7 @@ TEST(Restore, TakesTheWholeScheduleOfTheCheckpoint) {
   }
 }
 
-TEST(Resume, GoesOnWithTheNextSample) {
+TEST(Resume, GoesOnWithTheNextSample) {  // B117
   const test::TempFolder folder = test::TempFolder::in_memory();
   const spec::RunSpec run = test::tiny_run();
   test::TinyTrainer first(run);

@@ -56,6 +56,22 @@ TEST(Rope, InPlaceRotatesTheSliceAndNothingElse) {
   EXPECT_TRUE(at::equal(k.narrow(-1, 10, 6), before.narrow(2, 3, 1).narrow(-1, 10, 6)));
 }
 
+// B044: rows of one order are those of the other after a permutation within each head, and back again.
+TEST(Rope, AdjacentPairsAreHalvesInAnotherOrderOfEachHeadsRows) {
+  const at::Tensor to_halves = at::tensor({0, 2, 1, 3, 4, 6, 5, 7}, at::kLong);  // two heads of four
+  EXPECT_TRUE(at::equal(to_halves.index_select(0, to_halves), at::arange(8, at::kLong)));
+  const auto [cos, sin] = rope_table({.num_positions = 6, .rotary_dim = 4});
+  const auto rotated = [&cos = cos, &sin = sin](const at::Tensor& rows, RopeLayout layout) {
+    const at::Tensor y = at::empty({1, 6, 2, 4});
+    rope_apply(y, rows.view({1, 6, 2, 4}), cos, sin, {}, 0, layout, RopeDirection::Forward);
+    return y.view({1, 6, 8});
+  };
+  const at::Tensor x = quiet({1, 6, 8}, 3);
+  const at::Tensor halves = rotated(x.index_select(-1, to_halves), RopeLayout::HalfRotate);
+  EXPECT_LT(distance(halves, rotated(x, RopeLayout::Interleaved).index_select(-1, to_halves)), 1e-6);
+  EXPECT_GT(distance(halves, rotated(x, RopeLayout::Interleaved)), 0.1);
+}
+
 TEST(Rope, BackwardUndoesForward) {
   const auto [cos, sin] = rope_table({.num_positions = 2048, .rotary_dim = 64, .base = 500000});
   const at::Tensor x = quiet({1, 2048, 2, 64}, 3);

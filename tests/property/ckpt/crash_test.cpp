@@ -107,7 +107,7 @@ void crash_everywhere(int64_t old_step, int64_t new_step,
               ::testing::IsSupersetOf({"mkdir", "open", "write", "fsync", "rename", "fsync_folder", "unlink"}));
 }
 
-TEST(CrashOfASave, LeavesACompleteCheckpointWhereverItHappens) {
+TEST(CrashOfASave, LeavesACompleteCheckpointWhereverItHappens) {  // B114
   crash_everywhere(10, 20, [](const fs::path& checkpoints) { save(checkpoints, 20, 0, 1, false); });
 }
 
@@ -127,7 +127,7 @@ TEST(CrashOfASave, LeavesACompleteCheckpointWhenAStepIsSavedAgain) {
   crash_everywhere(20, 20, [](const fs::path& checkpoints) { save(checkpoints, 20, 0, 1, false); });
 }
 
-TEST(CrashOfACleanUp, LeavesACompleteCheckpointWhereverItHappens) {
+TEST(CrashOfACleanUp, LeavesACompleteCheckpointWhereverItHappens) {  // B114
   const TempFolder logs = TempFolder::in_memory();
   for (int save_step = 1, code = kCrashed; code == kCrashed; save_step += 3) {
     for (int clean_step = 1, clean_code = kCrashed; clean_code == kCrashed; ++clean_step) {

@@ -74,7 +74,7 @@ std::vector<NamedShard> random_shards(Random& random, const Case& made, bool fil
   return shards;
 }
 
-TEST(Resharding, ReadsAnyLayoutFromAnyOther) {
+TEST(Resharding, ReadsAnyLayoutFromAnyOther) {  // B116
   for (unsigned seed = 1; seed <= 60; ++seed) {
     Random random(seed);
     const test::TempFolder run = test::TempFolder::in_memory();

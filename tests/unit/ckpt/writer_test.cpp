@@ -136,7 +136,7 @@ TEST(CheckpointWriter, MakesOneCheckpointOfManyRanks) {
   }
 }
 
-TEST(CheckpointWriter, TellsEveryRankWhenOneCannotWrite) {
+TEST(CheckpointWriter, TellsEveryRankWhenOneCannotWrite) {  // B115
   const TempFolder run;
   EXPECT_THAT(save_on_all(run.path(), 5, 2, true), ::testing::Each(""));
   for (const char* culprit : {"optimizer-00001", "model-00000", "rank-1.json", "manifest.json"}) {
@@ -187,7 +187,7 @@ TEST(CheckpointWriter, RefusesShardsThatDoNotMakeWholeTensors) {
   EXPECT_TRUE(fs::is_empty(run.path()));
 }
 
-TEST(CheckpointWriter, SurvivesAFullDiskWithTheOldCheckpoint) {
+TEST(CheckpointWriter, SurvivesAFullDiskWithTheOldCheckpoint) {  // B114
   const TempFolder run;
   Writer writer({.checkpoints = run.path(), .retention = {.keep_last = 1}});
   writer.save(sample_request(5));

@@ -69,7 +69,7 @@ TEST(BatchLoader, GoesOnWhereItStopped) {
   EXPECT_FALSE(second.next().has_value());
 }
 
-TEST(BatchLoader, ReadsTheSameOrderOnAnotherLayout) {
+TEST(BatchLoader, ReadsTheSameOrderOnAnotherLayout) {  // B117
   const auto data = std::make_shared<Numbered>(50);
   const auto order = order_of(50, {spec::LoaderOrder::Cyclic, true, 2, 4});
   BatchLoader whole(data, order, {8, 0, 1, 0}, 16);
@@ -98,7 +98,7 @@ TEST(BatchLoader, EndsAtOnceWhenItIsDropped) {
                      0);
 }
 
-TEST(SampleOrder, VisitsEverySampleOfAPassAndChangesFromPassToPass) {
+TEST(SampleOrder, VisitsEverySampleOfAPassAndChangesFromPassToPass) {  // B082
   for (const bool sharded : {true, false}) {
     const SampleOrder order = SampleOrder::make(8, {spec::LoaderOrder::Cyclic, sharded, 2, 2}).value();
     const std::vector<int64_t> first = order.indices(0, 8), second = order.indices(8, 8);
@@ -124,7 +124,7 @@ TEST(SampleOrder, KeepsAllRanksInStepWithoutSharding) {
 }
 
 // ---------------------------------------------------------------------------------------------------- blends
-TEST(BlendOrder, KeepsEveryPrefixWithinOneOfItsShare) {
+TEST(BlendOrder, KeepsEveryPrefixWithinOneOfItsShare) {  // B077
   for (const std::vector<double>& weights :
        std::vector<std::vector<double>>{{0.3, 0.3, 0.4}, {1, 1, 1}, {30, 70}, {1}}) {
     const std::vector<double> parts = normalised(weights);

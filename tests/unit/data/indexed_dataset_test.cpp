@@ -57,7 +57,7 @@ TEST_F(Damaged, IsNotTheTestVector) {
   EXPECT_EQ(tokens, (std::vector<int32_t>{8, 9}));
 }
 
-TEST_F(Damaged, RefusesATruncatedIndex) {
+TEST_F(Damaged, RefusesATruncatedIndex) {  // B075
   for (const size_t length : {kIdx.size() - 1, size_t{40}, size_t{33}, size_t{0}}) {
     EXPECT_THAT(refusal(kIdx.substr(0, length)), HasSubstr("d.idx")) << length;
   }
@@ -65,13 +65,13 @@ TEST_F(Damaged, RefusesATruncatedIndex) {
   EXPECT_THAT(refusal(kIdx + "xx"), HasSubstr("multimodal"));
 }
 
-TEST_F(Damaged, RefusesABinThatIsTooShort) {
+TEST_F(Damaged, RefusesABinThatIsTooShort) {  // B075
   const std::string message = refusal(kIdx, kBin.substr(0, 8));
   EXPECT_THAT(message, HasSubstr("sequence 1"));
   EXPECT_THAT(message, HasSubstr("d.bin"));
 }
 
-TEST_F(Damaged, RefusesAnotherMagicVersionOrType) {
+TEST_F(Damaged, RefusesAnotherMagicVersionOrType) {  // B075
   EXPECT_THAT(refusal(patched(0, "4e")), HasSubstr("magic"));
   EXPECT_THAT(refusal(patched(9, "02")), HasSubstr("version 2"));
   EXPECT_THAT(refusal(patched(17, "09")), HasSubstr("type code 9"));
@@ -83,13 +83,13 @@ TEST_F(Damaged, RefusesCountsThatOverflow) {
   EXPECT_THAT(refusal(patched(18, "5655555555555515")), HasSubstr("length of the index"));  // 12 n wraps
 }
 
-TEST_F(Damaged, RefusesNegativeLengthsAndOffsets) {
+TEST_F(Damaged, RefusesNegativeLengthsAndOffsets) {  // B075
   EXPECT_THAT(refusal(patched(34, "ffffffff")), HasSubstr("negative length -1"));
   EXPECT_THAT(refusal(patched(42, "ffffffffffffffff")), HasSubstr("sequence 0 lies outside"));
   EXPECT_THAT(refusal(patched(34, "ffffff7f")), HasSubstr("sequence 0 lies outside"));
 }
 
-TEST_F(Damaged, RefusesABrokenDocumentIndex) {
+TEST_F(Damaged, RefusesABrokenDocumentIndex) {  // B075
   EXPECT_THAT(refusal(patched(58, "01")), HasSubstr("starts with 1"));
   EXPECT_THAT(refusal(patched(66, "05")), HasSubstr("decreases at entry 2"));
   EXPECT_THAT(refusal(patched(74, "07")), HasSubstr("ends with 7"));
@@ -163,7 +163,7 @@ TEST(IndexedDatasetWriter, RefusesIdsThatDoNotFit) {
   EXPECT_THROW(writer.add_document(std::vector<int32_t>{-1}), RunError);
 }
 
-TEST(IndexedDatasetWriter, MergesSizesPointersAndDocuments) {
+TEST(IndexedDatasetWriter, MergesSizesPointersAndDocuments) {  // B071
   const Scratch scratch;
   const auto write_documents = [&](const std::string& name, const std::vector<int64_t>& lengths) {
     IndexedDatasetWriter writer(scratch / name, TokenType::I32);

@@ -145,7 +145,7 @@ Sample masked(std::vector<int32_t> tokens, int64_t num_real, const MaskRules& ru
   return sample;
 }
 
-TEST(Masks, RestartPositionsAndAttentionBehindTheEndToken) {
+TEST(Masks, RestartPositionsAndAttentionBehindTheEndToken) {  // B081
   const Sample sample = masked({1, 2, kEod, 3, 4, 5}, 6, {kEod, true, true, false});
   EXPECT_THAT(sample.position_ids, ElementsAre(0, 1, 2, 0, 1));
   EXPECT_THAT(sample.document_start, ElementsAre(0, 0, 0, 3, 3));
@@ -153,12 +153,12 @@ TEST(Masks, RestartPositionsAndAttentionBehindTheEndToken) {
   EXPECT_THAT(masked({1, 2, kEod, 3, 4, 5}, 6, {kEod, false, false, true}).loss_mask, ElementsAre(1, 1, 0, 1, 1));
 }
 
-TEST(Masks, KnowPaddingByItsPlaceWhenItsIdIsTheEndToken) {
+TEST(Masks, KnowPaddingByItsPlaceWhenItsIdIsTheEndToken) {  // B080
   const Sample sample = masked({5, 6, kEod, kEod, kEod}, 3, {kEod, false, false, false});
   EXPECT_THAT(sample.loss_mask, ElementsAre(1, 1, 0, 0));
 }
 
-TEST(Masks, AreTheSameOnEachFetch) {
+TEST(Masks, AreTheSameOnEachFetch) {  // B079
   const Scratch scratch;
   spec::RunSpec run = run_on(write_documents(scratch / "a", {{1, 2, kEod, 3, 4, 5, 6, 7, kEod, 1, 1, 2, 3}}), 4, "0,1");
   run.data.mask_loss_at_eod = true;
@@ -174,7 +174,7 @@ TEST(Masks, AreTheSameOnEachFetch) {
 }
 
 // ---------------------------------------------------------------------------------------------------- sizes
-TEST(GptIndex, PlansThousandsOfMillionsOfSamples) {
+TEST(GptIndex, PlansThousandsOfMillionsOfSamples) {  // B073
   const GptIndexPlan plan = plan_gpt_index({0, 10, 3'000'000'000, 4096, 1, false}, 9'000'000'000);
   EXPECT_EQ(plan.num_epochs, 1366);
   EXPECT_EQ(plan.num_samples, (1366 * 9'000'000'000 - 1) / 4096);
@@ -213,7 +213,7 @@ class Cache : public testing::Test {
   spec::RunSpec run_;
 };
 
-TEST_F(Cache, IsNotTrustedWhenItIsDamaged) {
+TEST_F(Cache, IsNotTrustedWhenItIsDamaged) {  // B078
   const std::vector<int32_t> expected = first_tokens();
   const fs::path file = index_file();
   ASSERT_FALSE(file.empty());
@@ -227,7 +227,7 @@ TEST_F(Cache, IsNotTrustedWhenItIsDamaged) {
   }
 }
 
-TEST_F(Cache, FallsBackToMemoryWithOneLine) {
+TEST_F(Cache, FallsBackToMemoryWithOneLine) {  // B078
   const std::vector<int32_t> expected = first_tokens();
   std::ofstream(scratch_ / "file") << "not a folder";
   run_.data.index_cache_folder = scratch_ / "file/below";
@@ -238,7 +238,7 @@ TEST_F(Cache, FallsBackToMemoryWithOneLine) {
   EXPECT_THAT(notes[0].message, HasSubstr("cannot be written"));
 }
 
-TEST_F(Cache, CanBeBuiltByManyAtOnce) {
+TEST_F(Cache, CanBeBuiltByManyAtOnce) {  // B078
   std::vector<std::thread> jobs;
   std::vector<std::vector<int32_t>> tokens(6);
   for (auto& mine : tokens) jobs.emplace_back([this, &mine] { mine = first_tokens(); });

@@ -87,7 +87,7 @@ TEST_F(Preparing, CutsTextIntoDocuments) {
   EXPECT_FALSE(fs::exists(out_ + ".lock"));
 }
 
-TEST_F(Preparing, DropsAndCountsEmptyDocuments) {
+TEST_F(Preparing, DropsAndCountsEmptyDocuments) {  // B070
   write(scratch_ / "d.jsonl",
         "{\"text\": \"\"}\n{\"text\": \"abc\"}\n{\"other\": 1}\n\n{\"text\": \"\"}\n{\"text\": null}\n{\"n\": "
         "{\"text\": \"x\"}, \"text\": \"d\\u00e9\"}\n");
@@ -161,7 +161,7 @@ TEST_F(Preparing, NeverCutsLinesForValidation) {
   EXPECT_THAT(texts_of(options.valid_prefix), ElementsAre("cccc"));
 }
 
-TEST_F(Preparing, CountsTheSpellingOfSpecialTokens) {
+TEST_F(Preparing, CountsTheSpellingOfSpecialTokens) {  // B068
   tokenizer::BpeTrainer trainer({.vocab_size = 257, .show_progress = false});
   trainer.add("some words");
   const std::unique_ptr<tokenizer::Tokenizer> owner =

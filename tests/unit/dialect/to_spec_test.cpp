@@ -158,7 +158,7 @@ TEST(Schedule, CountsInSequencesAndKeepsFractions) {
   EXPECT_EQ(run.weight_decay.ramp_samples, 70 * 12);  // over train_iters, not over lr_decay_iters
 }
 
-TEST(Schedule, OfSixStepsWithWarmUpTwoStartsAtZero) {
+TEST(Schedule, OfSixStepsWithWarmUpTwoStartsAtZero) {  // B093
   std::string yaml =
       replaced(replaced(replaced(little("lr_warmup_iters: 2\n"), "lr", "1.0"), "min_lr", "0.0"), "train_iters", "6");
   const auto steps = spec::step_values(translate(yaml));
@@ -183,7 +183,7 @@ TEST(Batch, OfNobodyIsMicroBatchTimesRanks) {
   EXPECT_EQ(run.batch.global_batch_size, 15);
 }
 
-TEST(Batch, CheckWorldSpeaksTheDialectsNames) {
+TEST(Batch, CheckWorldSpeaksTheDialectsNames) {  // B112
   const auto run = translate(little());
   EXPECT_TRUE(check_world(run, 4).empty());
   const Diagnostics findings = check_world(run, 5);

@@ -36,7 +36,7 @@ TEST(TorchTitanSchedule, EqualsTorchTitansOnEveryStep) {
   EXPECT_GT(num_values, 5000U);
 }
 
-TEST(TorchTitanSchedule, OfSixStepsNeverReachesZero) {
+TEST(TorchTitanSchedule, OfSixStepsNeverReachesZero) {  // B093
   const auto rates = [](const std::string& warmup) {
     std::vector<double> out;
     for (const spec::StepValues& v : spec::step_values(

@@ -46,7 +46,7 @@ TEST(CheckpointFolder, FindsTheNewestByNumberNotByName) {
   EXPECT_THAT(steps_in(run / "checkpoints"), ElementsAre(9, 10, 100));
 }
 
-TEST(CheckpointFolder, SkipsEveryIncompleteOneAndSaysWhy) {
+TEST(CheckpointFolder, SkipsEveryIncompleteOneAndSaysWhy) {  // B114
   const TempFolder run;
   const fs::path checkpoints = run / "checkpoints";
   write_sample(checkpoints, 1);
@@ -74,7 +74,7 @@ TEST(CheckpointFolder, FindsNothingInANewRunWithoutAnError) {
   EXPECT_FALSE(value_or_throw(find_latest(run.path())).has_value());
 }
 
-TEST(CheckpointFolder, UnderstandsEveryLevelOfAPath) {
+TEST(CheckpointFolder, UnderstandsEveryLevelOfAPath) {  // B121
   const TempFolder run;
   write_sample(run / "checkpoints", 3);
   const fs::path five = write_sample(run / "checkpoints", 5);
@@ -83,7 +83,7 @@ TEST(CheckpointFolder, UnderstandsEveryLevelOfAPath) {
   EXPECT_EQ(value_or_throw(find_checkpoint(run / "checkpoints" / "step_3")).manifest.state.step, 3);
 }
 
-TEST(CheckpointFolder, NamesWhatItTriedWhenAPathHoldsNone) {
+TEST(CheckpointFolder, NamesWhatItTriedWhenAPathHoldsNone) {  // B113
   const TempFolder run;
   Result<FoundCheckpoint> nowhere = find_checkpoint(run / "nowhere");
   ASSERT_FALSE(nowhere.ok());

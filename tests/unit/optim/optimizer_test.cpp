@@ -27,7 +27,7 @@ void expect_all(const nn::Parameter& parameter, double value) {
   EXPECT_LT((parameter.master - value).abs().max().item<double>(), 1e-6) << parameter.name();
 }
 
-TEST(WeightDecay, ReachesMatricesAndEmbeddingsButNoVectors) {
+TEST(WeightDecay, ReachesMatricesAndEmbeddingsButNoVectors) {  // B094
   for (const spec::OptimizerKind kind : {spec::OptimizerKind::Adam, spec::OptimizerKind::Sgd}) {
     Ones ones;
     Optimizer optimizer(ones.all(), {.kind = kind});

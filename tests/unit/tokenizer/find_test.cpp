@@ -78,7 +78,7 @@ TEST_F(FindTokenizer, PrefersALocalFolderToTheCache) {
   EXPECT_EQ(value_or_throw(find_tokenizer(options))->source(), (folder / "org/name/tokenizer.json").string());
 }
 
-TEST_F(FindTokenizer, SaysWhichFileDecidedBeginAndEnd) {
+TEST_F(FindTokenizer, SaysWhichFileDecidedBeginAndEnd) {  // B069
   options.tokenizer_model = "t";
   write_tokenizer("t", true);
   const auto by_template = value_or_throw(find_tokenizer(options));

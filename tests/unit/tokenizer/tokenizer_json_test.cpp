@@ -23,7 +23,7 @@ std::string json_error_of(const std::string& json) {
   return result.ok() ? "no error" : render(result.diagnostics());
 }
 
-TEST(TokenizerJson, LoadsBothSpellingsOfMergesAndABlankInsideAPiece) {
+TEST(TokenizerJson, LoadsBothSpellingsOfMergesAndABlankInsideAPiece) {  // B062
   const std::string vocab = R"("vocab": {"a": 0, " ": 1, "b": 2, "c": 3, "a ": 4, "a b": 5, "a bc": 6, "bc": 7}, )";
   const auto pairs = read(file(vocab + R"("merges": [["a", " "], ["a ", "b"], ["a b", "c"]])"));
   EXPECT_EQ(pairs->encode("a bc"), (Ids{6}));
@@ -31,7 +31,7 @@ TEST(TokenizerJson, LoadsBothSpellingsOfMergesAndABlankInsideAPiece) {
   EXPECT_EQ(text->encode("a bc"), (Ids{0, 1, 7}));
 }
 
-TEST(TokenizerJson, NamesEveryMergeThatCannotBeApplied) {
+TEST(TokenizerJson, NamesEveryMergeThatCannotBeApplied) {  // B062
   const std::string vocab = R"("vocab": {"a": 0, "b": 1, "ab": 2}, )";
   EXPECT_THAT(json_error_of(file(vocab + R"("merges": ["a b", "a z"])")), HasSubstr("merge 1"));
   EXPECT_THAT(json_error_of(file(vocab + R"("merges": ["a z"])")), HasSubstr("'a' + 'z'"));
@@ -87,7 +87,7 @@ TEST(TokenizerJson, CountsHolesInTheIdsAsRows) {
   EXPECT_TRUE(tokenizer->is_special(12));
 }
 
-TEST(TokenizerJson, ReadsSpecialSpellingsAsTextWhenTheDataSaysSo) {
+TEST(TokenizerJson, ReadsSpecialSpellingsAsTextWhenTheDataSaysSo) {  // B068
   const auto tokenizer = read(file(R"("vocab": {"<": 0, "e": 1, ">": 2}, "merges": [])",
                                    R"("added_tokens": [{"id": 3, "content": "<e>", "special": true}], )"));
   EXPECT_EQ(tokenizer->encode("e<e>"), (Ids{1, 3}));
@@ -105,7 +105,7 @@ std::string fallback_file(bool fallback) {
               R"("decoder": {"type": "Sequence", "decoders": [{"type": "ByteFallback"}, {"type": "Fuse"}]}, )");
 }
 
-TEST(TokenizerJson, SpellsUnknownCharactersInBytesOnlyWhenTheFileSaysSo) {
+TEST(TokenizerJson, SpellsUnknownCharactersInBytesOnlyWhenTheFileSaysSo) {  // B067
   const auto with = read(fallback_file(true));
   const Ids ids = with->encode("x\xC3\xA9");
   EXPECT_EQ(ids, (Ids{1, 0xC3 + 2, 0xA9 + 2}));

@@ -104,7 +104,7 @@ std::vector<std::string> words_of(const std::string& pre_tokenizer, const std::s
   return dynamic_cast<const BpeTokenizer&>(*tokenizer).words(text);
 }
 
-TEST(PreTokenizer, UsesTheFilesOwnPatternBeforeByteLevel) {
+TEST(PreTokenizer, UsesTheFilesOwnPatternBeforeByteLevel) {  // B063
   EXPECT_THAT(words_of(R"({"type": "Sequence", "pretokenizers": [
       {"type": "Split", "pattern": {"Regex": "\\d{1,3}"}, "behavior": "Isolated", "invert": false},
       {"type": "ByteLevel", "add_prefix_space": false, "use_regex": false}]})",
@@ -114,7 +114,7 @@ TEST(PreTokenizer, UsesTheFilesOwnPatternBeforeByteLevel) {
               ElementsAre("12345", " 67"));
 }
 
-TEST(PreTokenizer, TakesAStringPatternLiterally) {
+TEST(PreTokenizer, TakesAStringPatternLiterally) {  // B065
   const std::string head = R"({"type": "Split", "behavior": "Removed", "invert": false, "pattern": )";
   EXPECT_THAT(words_of(head + R"({"String": "."}})", "a.b"), ElementsAre("a", "b"));
   EXPECT_THAT(words_of(head + R"({"Regex": "."}})", "a.b"), ElementsAre());

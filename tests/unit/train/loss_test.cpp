@@ -22,7 +22,7 @@ double normalised(const std::vector<double>& weights) {
   return 4 * weights[0] + 8 * weights[1];
 }
 
-TEST(LossWeights, MakeTheMeanOverTokensOrTheMeanOfMeans) {
+TEST(LossWeights, MakeTheMeanOverTokensOrTheMeanOfMeans) {  // B084
   const std::vector<data::MicroBatch> batches = {with_tokens(1), with_tokens(8)};
   EXPECT_DOUBLE_EQ(normalised(loss_weights(batches, spec::LossNormalisation::GlobalTokenMean, 1, 9)), 12.0 / 9);
   EXPECT_DOUBLE_EQ(normalised(loss_weights(batches, spec::LossNormalisation::MicroBatchMean, 1, 0)), 2.5);
@@ -102,7 +102,7 @@ void expect_label_weights(const HeadGradient& found, double first, double second
   EXPECT_NEAR(found.d_logits[2].item<double>(), 0, 1e-6);
 }
 
-TEST(TrainStep, DividesByTheTokensOfTheWholeStep) {
+TEST(TrainStep, DividesByTheTokensOfTheWholeStep) {  // B084
   expect_label_weights(one_step(spec::LossNormalisation::GlobalTokenMean, 1), 1.0 / 9, 8.0 / 9);
   expect_label_weights(one_step(spec::LossNormalisation::GlobalTokenMean, 2), 1.0 / 9, 8.0 / 9);
 }
