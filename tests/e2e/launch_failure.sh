@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# A rank that fails ends the job: its exit code, its report first, nobody left over.
+# B034. A rank that fails ends the job: its exit code, its report first, nobody left over.
 # shellcheck source=tests/e2e/lib_launch.sh
 . "$(dirname "$0")/lib_launch.sh"
 

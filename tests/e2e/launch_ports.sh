@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Two jobs at once never meet on one port; a port that is taken is a clear error; a given one is used.
+# B030. Two jobs at once never meet on one port; a port that is taken is a clear error; a given one is used.
 # shellcheck source=tests/e2e/lib_launch.sh
 . "$(dirname "$0")/lib_launch.sh"
 

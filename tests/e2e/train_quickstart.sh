@@ -15,12 +15,15 @@ else
 fi
 expect 0 $code "training"
 
-# Console: header, table, evaluation, text, where everything lies.
+# Console: header (whose line on weight decay is B094's list),  table, evaluation, text, where everything lies.
 for word in 'framework   megatron' 'model       shakespeare_char.yaml' 'tokenizer   CharTokenizer' 'parameters  ' 'precision   ' \
+  'decay       0.1 on ' \
   'machine     ' 'run folder  ' 'step      loss' 'validation loss' 'a sample of what the model writes now' \
   "metrics     $run/metrics.jsonl" "report      $run/report.html" "checkpoints $run/checkpoints" "done: $steps steps"; do
   has "$work/log" "$word"
 done
+# Two layers of seven matrices each, table and head; two gains a layer and the last one.
+[ "$steps" = 2000 ] || has "$work/log" 'on 16 tensors (.* weights), none on 5 vectors (320.* weights)'
 [ "$(grep -c . "$work/log")" -lt 200 ] || die "the console shows more than a page or two"
 
 # metrics.jsonl: one row a step with every promised field, evaluations as rows of their own.

@@ -81,9 +81,27 @@ const char* precision_name(const spec::Precision& precision) {
   return "fp32";
 }
 
+// Which tensors weight decay reaches: one that is forgotten, or a gain that shrinks, shows nowhere else.
+std::string decay_line(Trainer& trainer) {
+  int64_t tensors[2] = {}, numbers[2] = {};
+  for (const nn::Parameter* parameter : trainer.model.parameters()) {
+    const size_t group = trainer.optimizer->decays(*parameter) ? 0 : 1;
+    tensors[group] += static_cast<int64_t>(parameter->pieces().size());
+    numbers[group] += parameter->num_elements();
+  }
+  const spec::WeightDecaySchedule& rule = trainer.spec.weight_decay;
+  const std::string rate =
+      rule.start == rule.end ? format_double(rule.end) : format_double(rule.start) + " to " + format_double(rule.end);
+  const std::string rest = tensors[1] == 0 ? ""
+                                           : fmt::format(", none on {} vectors ({} weights)", tensors[1],
+                                                         format_count(static_cast<double>(numbers[1])));
+  return fmt::format("{} on {} tensors ({} weights){}", rate, tensors[0], format_count(static_cast<double>(numbers[0])),
+                     rest);
+}
+
 }  // namespace
 
-void log_header(const Trainer& trainer) {
+void log_header(Trainer& trainer) {
   const spec::RunSpec& spec = trainer.spec;
   const auto line = [&trainer](const char* name, const std::string& text) {
     trainer.log.info(fmt::format("{:<11} {}", name, text));
@@ -96,6 +114,7 @@ void log_header(const Trainer& trainer) {
                             spec.batch.global_batch_size, spec.data.sequence_length, spec.batch.micro_batch_size,
                             trainer.group.size(), trainer.group.size() == 1 ? "" : "s"));
   line("precision", precision_name(spec.precision));
+  line("decay", decay_line(trainer));
   line("flops", fmt::format("{} model FLOPs a token: {}",
                             format_count(spec::flops_per_token(spec.model, spec.data.sequence_length)),
                             flops_terms(spec.model)));

@@ -6,6 +6,6 @@
 namespace primus::train {
 
 // Logged by rank 0, one fact a line.
-void log_header(const Trainer& trainer);
+void log_header(Trainer& trainer);
 
 }  // namespace primus::train
