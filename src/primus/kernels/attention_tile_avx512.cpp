@@ -6,11 +6,7 @@
 #include <immintrin.h>
 #include <limits>
 
-#if !defined(__clang__)
-// g++ 12 warns about the deliberately undefined operands inside its own intrinsics (GCC bug 105593).
-#pragma GCC diagnostic ignored "-Wuninitialized"
-#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
-#endif
+#include "primus/kernels/turn_words.h"
 
 #define PRIMUS_AVX512_BF16 __attribute__((target("avx512f,avx512bw,avx512vl,avx512dq,avx512bf16,fma")))
 #define PRIMUS_AVX512_BF16_INLINE PRIMUS_AVX512_BF16 inline __attribute__((always_inline))
@@ -263,37 +259,13 @@ PRIMUS_AVX512_BF16 void backward_step_floats(const BackwardStep& s) {
   }
 }
 
-// 16 x 16 words in registers: pairs of rows, pairs of pairs, then quarters.
 PRIMUS_AVX512_BF16 void transpose_square(const Word* from, int64_t from_stride, Word* to, int64_t to_stride) {
-  __m512i a[16], b[16];
+  __m512i square[16];
 #pragma GCC unroll 16
-  for (int i = 0; i < 16; ++i) a[i] = _mm512_loadu_si512(from + i * from_stride);
-#pragma GCC unroll 8
-  for (int i = 0; i < 16; i += 2) {
-    b[i] = _mm512_unpacklo_epi32(a[i], a[i + 1]);
-    b[i + 1] = _mm512_unpackhi_epi32(a[i], a[i + 1]);
-  }
-#pragma GCC unroll 4
-  for (int i = 0; i < 16; i += 4) {
-    a[i] = _mm512_unpacklo_epi64(b[i], b[i + 2]);
-    a[i + 1] = _mm512_unpackhi_epi64(b[i], b[i + 2]);
-    a[i + 2] = _mm512_unpacklo_epi64(b[i + 1], b[i + 3]);
-    a[i + 3] = _mm512_unpackhi_epi64(b[i + 1], b[i + 3]);
-  }
-#pragma GCC unroll 4
-  for (int i = 0; i < 4; ++i) {
-    b[i] = _mm512_shuffle_i32x4(a[i], a[i + 4], 0x88);
-    b[i + 4] = _mm512_shuffle_i32x4(a[i], a[i + 4], 0xdd);
-    b[i + 8] = _mm512_shuffle_i32x4(a[i + 8], a[i + 12], 0x88);
-    b[i + 12] = _mm512_shuffle_i32x4(a[i + 8], a[i + 12], 0xdd);
-  }
-#pragma GCC unroll 4
-  for (int i = 0; i < 4; ++i) {
-    _mm512_storeu_si512(to + i * to_stride, _mm512_shuffle_i32x4(b[i], b[i + 8], 0x88));
-    _mm512_storeu_si512(to + (i + 4) * to_stride, _mm512_shuffle_i32x4(b[i + 4], b[i + 12], 0x88));
-    _mm512_storeu_si512(to + (i + 8) * to_stride, _mm512_shuffle_i32x4(b[i], b[i + 8], 0xdd));
-    _mm512_storeu_si512(to + (i + 12) * to_stride, _mm512_shuffle_i32x4(b[i + 4], b[i + 12], 0xdd));
-  }
+  for (int i = 0; i < 16; ++i) square[i] = _mm512_loadu_si512(from + i * from_stride);
+  turn_words(square);
+#pragma GCC unroll 16
+  for (int i = 0; i < 16; ++i) _mm512_storeu_si512(to + i * to_stride, square[i]);
 }
 
 void transpose(const Word* from, int64_t from_stride, Word* to, int64_t to_stride, int rows, int columns) {

@@ -5,9 +5,11 @@
 
 #include "primus/base/check.h"
 #include "primus/base/strings.h"
+#include "primus/kernels/gemm_tiled.h"
 #include "primus/kernels/loops.h"
 #include "primus/kernels/mkl_sum.h"
 #include "primus/kernels/parallel.h"
+#include "primus/kernels/tensors.h"
 
 namespace primus::kernels {
 namespace {
@@ -80,10 +82,19 @@ bool can_use(std::string_view dtype, GemmMethod method) {
       return dtype == "f32";
     case GemmMethod::MklSum:
       return dtype == "bf16" && has_mkl_sum();
+    case GemmMethod::Tiled:
+      return (dtype == "f32" || dtype == "bf16") && has_tiled_products(dtype == "bf16");
     case GemmMethod::ViaFloat32:
       return dtype != "f32";
   }
   return false;
+}
+
+// Whether a product of that many rows is one of our own. With fewer rows, the copy of the other operand costs more than
+// the product.
+bool is_tiled(GemmMethod method, int64_t rows) {
+  constexpr int64_t kLeastRows = 16;
+  return method == GemmMethod::Tiled && rows >= kLeastRows;
 }
 
 void check_operands(const at::Tensor& a, const at::Tensor& b, const char* what) {
@@ -130,6 +141,8 @@ std::string_view to_string(GemmMethod method) {
       return "linear_pointwise";
     case GemmMethod::MklSum:
       return "mkl_sum";
+    case GemmMethod::Tiled:
+      return "tiled";
     case GemmMethod::ViaFloat32:
       return "via_float32";
   }
@@ -142,8 +155,8 @@ std::string GemmRoute::to_string() const {
 }
 
 Result<GemmRoute> GemmRoute::parse(std::string_view text) {
-  static constexpr GemmMethod kMethods[] = {GemmMethod::Aten, GemmMethod::OneDnn, GemmMethod::LinearPointwise,
-                                            GemmMethod::MklSum, GemmMethod::ViaFloat32};
+  static constexpr GemmMethod kMethods[] = {GemmMethod::Aten,   GemmMethod::OneDnn, GemmMethod::LinearPointwise,
+                                            GemmMethod::MklSum, GemmMethod::Tiled,  GemmMethod::ViaFloat32};
   GemmRoute route;
   int num_read = 0;
   for (const std::string& part : split(text, ',')) {
@@ -173,6 +186,11 @@ at::Tensor matmul(const GemmRoute& route, const at::Tensor& a, const at::Tensor&
   if (method == GemmMethod::ViaFloat32) {
     return matmul(route, a.to(at::kFloat), b.to(at::kFloat)).to(a.scalar_type());
   }
+  if (is_tiled(method, a.size(0))) {
+    at::Tensor product = at::empty({a.size(0), b.size(1)}, a.options());
+    tiled_products({{a, b, product}});
+    return product;
+  }
   return at::mm(a, b);
 }
 
@@ -191,6 +209,9 @@ at::Tensor linear_forward(const GemmRoute& route, const at::Tensor& x, const at:
     y = linear_forward(route, rows.to(at::kFloat), w.to(at::kFloat), wide_bias).to(x.scalar_type());
   } else if (method == GemmMethod::LinearPointwise && rows.numel() > 0) {
     y = linear_pointwise(rows, w, bias);
+  } else if (is_tiled(method, rows.size(0))) {
+    y = at::empty({rows.size(0), w.size(0)}, x.options());
+    tiled_products({{rows, w.t(), y, false, as_float_row(bias)}});
   } else {
     const OneDnnScope scope(method == GemmMethod::OneDnn);
     y = bias.defined() ? at::addmm(bias, rows, w.t()) : at::mm(rows, w.t());
@@ -205,6 +226,7 @@ void linear_forward_out(const GemmRoute& route, const at::Tensor& x, const at::T
     y.copy_(linear_forward(route, x, w));
     return;
   }
+  if (is_tiled(method, x.size(0))) return tiled_products({{x, w.t(), y}});
   const OneDnnScope scope(method == GemmMethod::OneDnn);
   at::mm_out(y, x, w.t());
 }
@@ -221,6 +243,7 @@ void linear_dgrad_out(const GemmRoute& route, const at::Tensor& dy, const at::Te
     dx.copy_(matmul(route, dy, w));
     return;
   }
+  if (is_tiled(method, dy.size(0))) return tiled_products({{dy, w, dx}});
   const OneDnnScope scope(method == GemmMethod::OneDnn);
   at::mm_out(dx, dy, w);
 }
@@ -236,7 +259,9 @@ void linear_wgrad(const GemmRoute& route, const at::Tensor& dy, const at::Tensor
   const at::ScalarType wide = dy.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
   PRIMUS_CHECK(main_grad.scalar_type() == wide, "linear_wgrad: main_grad must be f32");
   const GemmMethod method = method_for(route, dy.scalar_type());
-  if (dy.scalar_type() == wide) {
+  if (method == GemmMethod::Tiled) {
+    tiled_products({{dy_rows.t(), x_rows, main_grad, accumulate}});
+  } else if (dy.scalar_type() == wide) {
     const OneDnnScope scope(method == GemmMethod::OneDnn);
     if (accumulate) {
       main_grad.addmm_(dy_rows.t(), x_rows);

@@ -20,6 +20,7 @@ enum class GemmMethod {
   OneDnn,  // f32 only: at::mm sent to oneDNN by libtorch's precision setting; used where that is proven true fp32
   LinearPointwise,  // mkldnn::_linear_pointwise for y = x w^T, Aten for the two gradients
   MklSum,           // bf16 only: Aten for y and dx; the weight gradient is added in f32 by MKL (mkl_sum.h)
+  Tiled,            // f32 and bf16: products of our own (gemm_tiled.h), where the CPU has the instructions
   ViaFloat32,       // bf16 and f16: operands widened, product in f32 by its own method, result rounded once
 };
 
@@ -46,7 +47,8 @@ at::Tensor linear_dgrad(const GemmRoute& route, const at::Tensor& dy, const at::
 void linear_dgrad_out(const GemmRoute& route, const at::Tensor& dy, const at::Tensor& w, at::Tensor dx);
 
 // main_grad [M, K] f32 (f64 for f64) = or += dy^T x, leading dims of dy and x flattened. Except with
-// MklSum, 16-bit products are rounded to their type block by block and added in f32 while they are in the cache.
+// MklSum and Tiled, 16-bit products are rounded to their type block by block and added in f32 while they are in the
+// cache.
 void linear_wgrad(const GemmRoute& route, const at::Tensor& dy, const at::Tensor& x, at::Tensor main_grad,
                   bool accumulate);
 // bias_grad [M] f32 (f64) = or += column sums of dy [..., M], summed in f32 in a fixed order.

@@ -5,6 +5,7 @@
 #include "primus/base/error.h"
 #include "primus/base/json.h"
 #include "primus/kernels/gemm.h"
+#include "primus/kernels/gemm_tiled.h"
 #include "primus/kernels/mkl_sum.h"
 #include "primus/tensor/runtime.h"
 
@@ -81,6 +82,7 @@ std::vector<GemmCandidate> run_trial(const Trial& trial, const GemmRoute& base) 
   };
   for (const GemmMethod method : trial.methods) {
     if (method == GemmMethod::MklSum && !has_mkl_sum()) continue;
+    if (method == GemmMethod::Tiled && !has_tiled_products(trial.dtype == at::kBFloat16)) continue;
     run_once(route_with(method), o, products, false);  // first calls build code and caches
     const double error = worst_error(o, products);
     candidates.push_back(
@@ -105,7 +107,7 @@ void measure(GemmChoice& choice) {
       {at::kFloat,
        "f32",
        &GemmRoute::f32,
-       {GemmMethod::Aten, GemmMethod::OneDnn, GemmMethod::LinearPointwise},
+       {GemmMethod::Aten, GemmMethod::Tiled, GemmMethod::OneDnn, GemmMethod::LinearPointwise},
        256,
        768,
        1024,
@@ -113,7 +115,7 @@ void measure(GemmChoice& choice) {
       {at::kBFloat16,
        "bf16",
        &GemmRoute::bf16,
-       {GemmMethod::MklSum, GemmMethod::Aten, GemmMethod::LinearPointwise, GemmMethod::ViaFloat32},
+       {GemmMethod::Tiled, GemmMethod::MklSum, GemmMethod::Aten, GemmMethod::LinearPointwise, GemmMethod::ViaFloat32},
        256,
        768,
        1024,
@@ -133,7 +135,7 @@ void measure(GemmChoice& choice) {
 }
 
 // Raised whenever the candidates change, so that an older choice is measured again.
-constexpr int kCandidateList = 2;
+constexpr int kCandidateList = 3;
 
 std::string cache_key() {
   const tensor::CpuFeatures& cpu = tensor::cpu_features();

@@ -4,6 +4,8 @@
 
 #include "primus/base/check.h"
 #include "primus/kernels/column_sum.h"
+#include "primus/kernels/gemm_tiled.h"
+#include "primus/kernels/tensors.h"
 
 namespace primus::kernels {
 
@@ -29,6 +31,11 @@ void check_rows(const at::Tensor& x, const std::vector<int64_t>& starts) {
                "grouped product: rows [P, ..] with the starts of their experts");
 }
 
+bool is_tiled(const GemmRoute& route, const at::Tensor& rows) {
+  return rows.scalar_type() == at::kFloat ? route.f32 == GemmMethod::Tiled
+                                          : rows.scalar_type() == at::kBFloat16 && route.bf16 == GemmMethod::Tiled;
+}
+
 // oneDNN makes code for every new shape (0.2 ms and more), and loads change with every step: there, a product takes
 // some rows of the next experts along, up to a round number, and these are written again in their turn.
 int64_t rounded_rows(const GemmRoute& route, const at::Tensor& rows, int64_t first, int64_t count) {
@@ -45,6 +52,16 @@ at::Tensor grouped_forward(const GemmRoute& route, const at::Tensor& x, const st
   check_rows(x, starts);
   const int64_t m = rows_of_expert(w, starts);
   at::Tensor y = at::empty({x.size(0), m}, x.options());
+  if (is_tiled(route, x)) {
+    const at::Tensor wide_bias = as_float_row(bias);
+    std::vector<TiledProduct> products;
+    for_each_group(starts, [&](int64_t e, int64_t first, int64_t count) {
+      products.push_back({x.narrow(0, first, count), w.narrow(0, e * m, m).t(), y.narrow(0, first, count), false,
+                          bias.defined() ? wide_bias.narrow(0, e * m, m) : bias});
+    });
+    tiled_products(products);
+    return y;
+  }
   for_each_group(starts, [&](int64_t e, int64_t first, int64_t count) {
     const int64_t rows = rounded_rows(route, x, first, count);
     linear_forward_out(route, x.narrow(0, first, rows), w.narrow(0, e * m, m), y.narrow(0, first, rows));
@@ -58,6 +75,14 @@ at::Tensor grouped_dgrad(const GemmRoute& route, const at::Tensor& dy, const std
   check_rows(dy, starts);
   const int64_t m = rows_of_expert(w, starts);
   at::Tensor dx = at::empty({dy.size(0), w.size(1)}, dy.options());
+  if (is_tiled(route, dy)) {
+    std::vector<TiledProduct> products;
+    for_each_group(starts, [&](int64_t e, int64_t first, int64_t count) {
+      products.push_back({dy.narrow(0, first, count), w.narrow(0, e * m, m), dx.narrow(0, first, count)});
+    });
+    tiled_products(products);
+    return dx;
+  }
   for_each_group(starts, [&](int64_t e, int64_t first, int64_t count) {
     const int64_t rows = rounded_rows(route, dy, first, count);
     linear_dgrad_out(route, dy.narrow(0, first, rows), w.narrow(0, e * m, m), dx.narrow(0, first, rows));
@@ -70,6 +95,14 @@ void grouped_wgrad(const GemmRoute& route, const at::Tensor& dy, const at::Tenso
   check_rows(dy, starts);
   check_rows(x, starts);
   const int64_t m = rows_of_expert(main_grad, starts);
+  if (is_tiled(route, dy)) {
+    std::vector<TiledProduct> products;
+    for_each_group(starts, [&](int64_t e, int64_t first, int64_t count) {
+      products.push_back({dy.narrow(0, first, count).t(), x.narrow(0, first, count), main_grad.narrow(0, e * m, m),
+                          /*accumulate=*/true});
+    });
+    return tiled_products(products);
+  }
   for_each_group(starts, [&](int64_t e, int64_t first, int64_t count) {
     linear_wgrad(route, dy.narrow(0, first, count), x.narrow(0, first, count), main_grad.narrow(0, e * m, m),
                  /*accumulate=*/true);

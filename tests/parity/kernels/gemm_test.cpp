@@ -4,6 +4,7 @@
 #include <fstream>
 #include <gtest/gtest.h>
 
+#include "primus/kernels/gemm_tiled.h"
 #include "primus/kernels/mkl_sum.h"
 #include "primus/tensor/prelude.h"
 
@@ -34,6 +35,8 @@ std::vector<MethodCase> methods() {
                                  {at::kHalf, {.f16 = GemmMethod::Aten}, 6e-4},
                                  {at::kHalf, {.f16 = GemmMethod::ViaFloat32}, 6e-4}};
   if (has_mkl_sum()) all.push_back({at::kBFloat16, {.bf16 = GemmMethod::MklSum}, 4e-3});
+  if (has_tiled_products(false)) all.push_back({at::kFloat, {.f32 = GemmMethod::Tiled}, 1e-6});
+  if (has_tiled_products(true)) all.push_back({at::kBFloat16, {.bf16 = GemmMethod::Tiled}, 4e-3});
   return all;
 }
 
@@ -146,6 +149,14 @@ TEST(GemmRoute, ReadsBackItsOwnText) {
   const GemmRoute route{GemmMethod::OneDnn, GemmMethod::LinearPointwise, GemmMethod::ViaFloat32};
   EXPECT_EQ(route.to_string(), "f32=onednn,bf16=linear_pointwise,f16=via_float32");
   EXPECT_EQ(*GemmRoute::parse(route.to_string()), route);
+}
+
+TEST(GemmRoute, ReadsTiledWhereThisCpuHasIt) {
+  const Result<GemmRoute> f32 = GemmRoute::parse("f32=tiled,bf16=aten,f16=aten");
+  ASSERT_EQ(f32.ok(), has_tiled_products(false));
+  if (f32.ok()) EXPECT_EQ(f32->to_string(), "f32=tiled,bf16=aten,f16=aten");
+  EXPECT_EQ(GemmRoute::parse("f32=aten,bf16=tiled,f16=aten").ok(), has_tiled_products(true));
+  EXPECT_FALSE(GemmRoute::parse("f32=aten,bf16=aten,f16=tiled").ok());
 }
 
 TEST(GemmRoute, RefusesOtherText) {

@@ -2,6 +2,7 @@
 #include "parity/kernels/kernel_cases.h"
 
 #include "primus/base/check.h"
+#include "primus/kernels/gemm_tiled.h"
 #include "primus/kernels/grouped_gemm.h"
 #include "primus/kernels/permute.h"
 #include "primus/kernels/token_random.h"
@@ -138,10 +139,13 @@ TEST(Permute, GivesTheSameBitsWithAnyNumberOfThreads) {
 
 TEST(GroupedGemm, EqualsTheProductsInDouble) {
   // Each method: some take rows of the next experts along, which must be written again.
-  for (const auto& [type, method] : {std::pair(at::kFloat, GemmMethod::Aten),
-                                     {at::kFloat, GemmMethod::LinearPointwise},
-                                     {at::kBFloat16, GemmMethod::Aten},
-                                     {at::kBFloat16, GemmMethod::ViaFloat32}}) {
+  std::vector<std::pair<at::ScalarType, GemmMethod>> methods = {{at::kFloat, GemmMethod::Aten},
+                                                                {at::kFloat, GemmMethod::LinearPointwise},
+                                                                {at::kBFloat16, GemmMethod::Aten},
+                                                                {at::kBFloat16, GemmMethod::ViaFloat32}};
+  if (has_tiled_products(false)) methods.emplace_back(at::kFloat, GemmMethod::Tiled);
+  if (has_tiled_products(true)) methods.emplace_back(at::kBFloat16, GemmMethod::Tiled);
+  for (const auto& [type, method] : methods) {
     GemmRoute route;
     (type == at::kFloat ? route.f32 : route.bf16) = method;
     const Sorted s(53, 2, true);
@@ -170,8 +174,23 @@ TEST(GroupedGemm, EqualsTheProductsInDouble) {
   }
 }
 
+TEST(GroupedGemm, TiledGivesTheSameBitsWithAnyNumberOfThreads) {
+  if (!has_tiled_products(true)) GTEST_SKIP() << "this CPU has no avx512_bf16";
+  const GemmRoute route{.bf16 = GemmMethod::Tiled};
+  const Sorted s(700, 2, true);
+  const int64_t p = s.dispatch.num_rows(), k = 137, m = 99;
+  const at::Tensor x = quiet({p, k}, 1, at::kBFloat16), w = quiet({6 * m, k}, 2, at::kBFloat16);
+  const at::Tensor dy = quiet({p, m}, 4, at::kBFloat16);
+  cases::expect_same_with_one_and_two_threads([&] {
+    const at::Tensor grad = at::ones({6 * m, k}, at::kFloat);
+    grouped_wgrad(route, dy, x, s.dispatch.starts, grad);
+    return std::vector<at::Tensor>{grouped_forward(route, x, s.dispatch.starts, w, {}),
+                                   grouped_dgrad(route, dy, s.dispatch.starts, w), grad};
+  });
+}
+
 TEST(GroupedGemm, LeavesEverythingAloneWithoutRows) {
-  const GemmRoute route;
+  const GemmRoute route{.f32 = has_tiled_products(false) ? GemmMethod::Tiled : GemmMethod::Aten};
   const std::vector<int64_t> starts(4, 0);
   const at::Tensor w = quiet({9, 5}, 1);
   EXPECT_EQ(grouped_forward(route, at::empty({0, 5}), starts, w, {}).sizes(), (std::vector<int64_t>{0, 3}));
