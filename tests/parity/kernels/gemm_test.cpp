@@ -154,7 +154,9 @@ TEST(GemmRoute, ReadsBackItsOwnText) {
 TEST(GemmRoute, ReadsTiledWhereThisCpuHasIt) {
   const Result<GemmRoute> f32 = GemmRoute::parse("f32=tiled,bf16=aten,f16=aten");
   ASSERT_EQ(f32.ok(), has_tiled_products(false));
-  if (f32.ok()) EXPECT_EQ(f32->to_string(), "f32=tiled,bf16=aten,f16=aten");
+  if (f32.ok()) {
+    EXPECT_EQ(f32->to_string(), "f32=tiled,bf16=aten,f16=aten");
+  }
   EXPECT_EQ(GemmRoute::parse("f32=aten,bf16=tiled,f16=aten").ok(), has_tiled_products(true));
   EXPECT_FALSE(GemmRoute::parse("f32=aten,bf16=aten,f16=tiled").ok());
 }

@@ -1,6 +1,7 @@
 // Products of our own: sizes around and far from those of tiles and blocks, layouts, special values, threads.
 #include "primus/kernels/gemm_tiled.h"
 
+#include <array>
 #include <gtest/gtest.h>
 #include <limits>
 
