@@ -274,11 +274,7 @@ void read_gpt2(HfReader& r, Model& m) {
   m.vocab_divisor = 1;
   m.max_positions = r.integer({"n_positions", "max_position_embeddings"}, 1024, "model.max_positions", 1);
   m.learned_positions = true;
-  int64_t layers = r.integer({"n_layer", "num_hidden_layers"}, 12, "model.layers", 1);
-  if (layers > 10'000) {
-    r.error("n_layer", "a model of " + format_thousands(layers) + " layers", "at most 10,000");
-    layers = 1;
-  }
+  const int64_t layers = r.num_layers({"n_layer", "num_hidden_layers"}, 12);
   LayerSpec layer;
   m.final_norm = {spec::NormKind::LayerNorm, r.number({"layer_norm_epsilon"}, 1e-5, "norm.eps"), false};
   layer.input_norm = layer.post_attention_norm = m.final_norm;

@@ -41,7 +41,7 @@ void read_mamba2(HfReader& r, Model& m) {
   m.vocab_divisor = 1;
   m.max_positions = kAnyLength;
   r.decide("model.max_positions", std::to_string(kAnyLength), "a state space has no positions: any length will do");
-  const int64_t layers = std::min<int64_t>(r.integer({"num_hidden_layers"}, 64, "model.layers", 1), 100'000);
+  const int64_t layers = r.num_layers({"num_hidden_layers"}, 64);
   LayerSpec layer;
   layer.has_mlp = false;
   m.final_norm.eps = r.number({"layer_norm_epsilon"}, 1e-5, "norm.eps");

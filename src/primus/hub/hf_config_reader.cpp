@@ -115,6 +115,16 @@ void HfReader::took(const std::string& name, std::string_view field, const std::
   decide(std::string(field), value, is_given(name.c_str()) ? name : name + " is absent: the default of " + out_.family);
 }
 
+int64_t HfReader::num_layers(Names names, int64_t otherwise) {
+  constexpr int64_t kMost = 10'000;
+  const int64_t layers = integer(names, otherwise, "model.layers", 1);
+  if (layers <= kMost) return layers;
+  std::string name = *names.begin();
+  first(names, name);
+  error(name.c_str(), "a model of " + format_thousands(layers) + " layers", "at most " + format_thousands(kMost));
+  return 1;
+}
+
 std::optional<int64_t> HfReader::maybe_integer(Names names, std::string_view field) {
   std::string name;
   const Json* value = first(names, name);

@@ -187,11 +187,7 @@ void read_skeleton(HfReader& r, spec::Model& model, const HfDefaults& d, double*
   model.vocab_size = model.padded_vocab_size = r.integer({"vocab_size"}, d.vocab, "model.vocab_size", 1);
   model.vocab_divisor = 1;
   model.max_positions = r.integer({"max_position_embeddings"}, d.max_positions, "model.max_positions", 1);
-  int64_t layers = r.integer({"num_hidden_layers"}, d.layers, "model.layers", 1);
-  if (layers > 10'000) {
-    r.error("num_hidden_layers", "a model of " + format_thousands(layers) + " layers", "at most 10,000");
-    layers = 1;
-  }
+  const int64_t layers = r.num_layers({"num_hidden_layers"}, d.layers);
   spec::LayerSpec layer;
   spec::Norm norm;
   norm.eps = r.number({d.eps_key}, d.eps, "norm.eps");

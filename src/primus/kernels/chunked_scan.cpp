@@ -111,10 +111,12 @@ Decay decay_of(const at::Tensor& log_decay, const Documents& documents, const Sp
 at::Tensor log_decay_gradient(const at::Tensor& pair, const at::Tensor& from_state, const at::Tensor& to_state,
                               const at::Tensor& across) {
   const int64_t n = pair.size(0), chunk = pair.size(1);
-  const at::Tensor to = to_state.view({n, chunk});
-  at::Tensor d_sum = pair.sum(2) - pair.sum(1) + from_state.view({n, chunk}) - to;
+  // Large terms of both signs nearly cancel: in f32 their sums would lose what is left.
+  const at::Tensor to = to_state.view({n, chunk}).to(at::kDouble);
+  at::Tensor d_sum =
+      pair.sum(2, false, at::kDouble) - pair.sum(1, false, at::kDouble) + from_state.view({n, chunk}) - to;
   d_sum.select(1, chunk - 1).add_(to.sum(1) + across.view({n}));
-  return d_sum.flip({1}).cumsum(1).flip({1});
+  return d_sum.flip({1}).cumsum(1).flip({1}).to(pair.scalar_type());
 }
 
 HeadTask head_task(const HeadCut& cut, int64_t task) {
