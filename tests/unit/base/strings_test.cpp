@@ -216,6 +216,7 @@ TEST(Utf8, CountsCodePoints) {
 }
 
 TEST(PrintableAscii, KeepsOneLine) {
+  EXPECT_EQ(first_ascii_line("refused\nframe 0: x"), "refused");
   EXPECT_EQ(printable_ascii("a\nb\tc\rd"), "a b c d");
   EXPECT_EQ(printable_ascii("~ \x7F\x01\xC3\xA9"), "~ ????");
 }
