@@ -233,11 +233,8 @@ void bridge_model(Translation& t, BridgeConfig& config) {
   layer.attention = attention(t, config, model.hidden_size, bias, norm);
   layer.mlp = mlp(config, model.hidden_size, bias);
   layer.hidden_dropout = model.embedding_dropout = config.number("model.hidden_dropout");
-  const int64_t layers = std::max<int64_t>(1, config.integer("model.num_layers"));
-  constexpr int64_t kMostLayers = 10'000;  // a slip of the keyboard must not fill the memory
-  if (layers > kMostLayers)
-    t.error("model.num_layers", "a model of " + format_thousands(layers) + " layers", "at most 10,000");
-  model.layers.assign(static_cast<size_t>(std::min(layers, kMostLayers)), layer);
+  const int64_t layers = t.limited_layers("model.num_layers", config.integer("model.num_layers"));
+  model.layers.assign(static_cast<size_t>(std::max<int64_t>(1, layers)), layer);
   vary_layers(config, model, moe(config, layer.mlp));
 
   const int64_t depth = config.integer("model.mtp_num_layers");

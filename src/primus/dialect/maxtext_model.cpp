@@ -285,11 +285,8 @@ void maxtext_model(Translation& t) {
   head_and_vocabulary(t, block);
   const LayerKinds kinds = layer_kinds(t, sizes, block);
   say_what_is_ignored(t, block);
-  constexpr int64_t kMostLayers = 10'000;                            // a slip of the keyboard must not fill the memory
-  int64_t layers = sizes.layers * (block.name == "gemma2" ? 2 : 1);  // gemma2 counts pairs: local, global
-  if (layers > kMostLayers)
-    t.error("base_num_decoder_layers", "a model of " + format_thousands(layers) + " layers", "at most 10,000");
-  layers = std::min(layers, kMostLayers);
+  const int64_t per_count = block.name == "gemma2" ? 2 : 1;  // pairs: local, global
+  const int64_t layers = t.limited_layers("base_num_decoder_layers", sizes.layers * per_count);
   if (block.name == "llama4" && layers % kinds.expert_step != 0)
     t.error("interleave_moe_layer_step",
             format_thousands(layers) + " layers are no whole number of periods of " + std::to_string(kinds.expert_step),

@@ -106,10 +106,7 @@ void megatron_model(Translation& t) {
   layer.mlp = mlp(t, model.hidden_size, bias);
   output_norms(t, layer);
   layer.hidden_dropout = model.embedding_dropout = t.keys.number("hidden_dropout");
-  constexpr int64_t kMostLayers = 10'000;  // a slip of the keyboard must not fill the memory
-  if (layers > kMostLayers)
-    t.error("num_layers", "a model of " + format_thousands(layers) + " layers", "at most 10,000");
-  model.layers.assign(static_cast<size_t>(std::min(layers, kMostLayers)), layer);
+  model.layers.assign(static_cast<size_t>(t.limited_layers("num_layers", layers)), layer);
   megatron_layer_kinds(t);
   megatron_moe(t);
   megatron_multi_token_prediction(t);

@@ -108,6 +108,12 @@ int64_t Translation::needed(std::string_view key, int64_t otherwise) {
   return otherwise;
 }
 
+int64_t Translation::limited_layers(std::string_view key, int64_t layers) {
+  if (layers <= spec::kMostLayers) return layers;
+  error(key, "a model of " + format_thousands(layers) + " layers", "at most " + format_thousands(spec::kMostLayers));
+  return spec::kMostLayers;
+}
+
 Result<spec::RunSpec> to_spec(const config::Experiment& experiment, std::string_view module_name,
                               const ToSpecOptions& options) {
   const config::Module* module = select_module(experiment, module_name);

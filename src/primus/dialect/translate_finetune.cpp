@@ -1,4 +1,5 @@
 // Post-training between dialects: megatron and megatron_bridge have it, torchtitan and maxtext have not.
+#include "primus/base/strings.h"
 #include "primus/dialect/translate_writers.h"
 
 namespace primus::dialect {
@@ -15,12 +16,6 @@ constexpr FinetuneKeys kFinetuneKeys[] = {
 constexpr std::string_view kTitanKind = "torchtitan trains on running text only";
 constexpr std::string_view kMaxtextKind =
     "MaxText fine-tunes with another program (maxtext.trainers.post_train.sft), which Primus does not start";
-
-std::string list_of(const std::vector<std::string>& words) {
-  std::string text;
-  for (const std::string& word : words) text += (text.empty() ? "" : ", ") + word;
-  return text;
-}
 
 }  // namespace
 
@@ -73,7 +68,7 @@ Diagnostics finetuning_lost(const config::Module& module, const spec::RunSpec& r
   if (tune.adapter)
     lose(names->adapter,
          "rank " + std::to_string(tune.adapter->rank) + (tune.adapter->targets.empty() ? "" : " on ") +
-             list_of(tune.adapter->targets),
+             join(tune.adapter->targets, ", "),
          "there are no adapters");
   if (!tune.pretrained_folder.empty() && !titan)
     lose(names->weights, tune.pretrained_folder, "its trainer starts from checkpoints of its own only");

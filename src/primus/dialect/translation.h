@@ -21,6 +21,8 @@ struct Translation {
   }
   // The key's value; an error and `otherwise` when it is null or absent.
   int64_t needed(std::string_view key, int64_t otherwise);
+  // `layers`, at most spec::kMostLayers; an error of `key` beyond.
+  int64_t limited_layers(std::string_view key, int64_t layers);
 
  private:
   void add(Severity severity, std::string_view key, std::string message, std::string expected, std::string suggestion) {

@@ -116,12 +116,12 @@ void HfReader::took(const std::string& name, std::string_view field, const std::
 }
 
 int64_t HfReader::num_layers(Names names, int64_t otherwise) {
-  constexpr int64_t kMost = 10'000;
   const int64_t layers = integer(names, otherwise, "model.layers", 1);
-  if (layers <= kMost) return layers;
+  if (layers <= spec::kMostLayers) return layers;
   std::string name = *names.begin();
   first(names, name);
-  error(name.c_str(), "a model of " + format_thousands(layers) + " layers", "at most " + format_thousands(kMost));
+  error(name.c_str(), "a model of " + format_thousands(layers) + " layers",
+        "at most " + format_thousands(spec::kMostLayers));
   return 1;
 }
 

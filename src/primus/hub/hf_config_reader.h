@@ -18,7 +18,7 @@ class HfReader {
   // Each records a decision for `field` (none when `field` is empty); the first of the names that is there counts.
   using Names = std::initializer_list<const char*>;
   int64_t integer(Names names, int64_t otherwise, std::string_view field, int64_t least = 0);
-  // The layers of a model, 1 to 10,000: beyond, an error, and 1.
+  // The layers of a model, 1 to spec::kMostLayers: beyond, an error, and 1.
   int64_t num_layers(Names names, int64_t otherwise);
   std::optional<int64_t> maybe_integer(Names names, std::string_view field);
   double number(Names names, double otherwise, std::string_view field);

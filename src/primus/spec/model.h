@@ -13,6 +13,8 @@
 
 namespace primus::spec {
 
+inline constexpr int64_t kMostLayers = 10'000;  // of any description: a slip of the keyboard must not fill the memory
+
 // Standard deviations of a layer's first weights, where they depend on the layer; biases and sinks of 0 start at zero.
 struct LayerInit {
   double qkv_std = 0.02;  // projections into the heads, latents included

@@ -24,6 +24,20 @@ spec::RunSpec translate(const std::string& yaml, const ToSpecOptions& options = 
   return *run;
 }
 
+TEST(ToSpec, RefusesAModelOfTooManyLayersInEveryDialect) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"megatron/configs/CPU/llama3.1_8B-pretrain.yaml", "num_layers"},
+      {"torchtitan/configs/CPU/llama3.1_8B-pretrain.yaml", "model.n_layers"},
+      {"maxtext/configs/CPU/llama3_8B-pretrain.yaml", "override_model.base_num_decoder_layers"},
+      {"megatron_bridge/configs/CPU/qwen3_8b_pretrain.yaml", "model.num_layers"}};
+  for (const auto& [file, key] : cases) {
+    const auto run =
+        to_spec(testing::shipped(std::string("examples/") + file, {std::string(key) + "=20000000"}), {}, {});
+    EXPECT_FALSE(run.ok()) << file;
+    EXPECT_THAT(render(run.diagnostics()), ::testing::ContainsRegex("at most 10,?000")) << file;
+  }
+}
+
 TEST(ToSpec, FillsTheArchitectureLayerByLayer) {
   const auto run =
       translate(little("group_query_attention: true\nnum_query_groups: 2\nrotary_base: 5000\n"
