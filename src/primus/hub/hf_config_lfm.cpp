@@ -23,23 +23,15 @@ void read_lfm_layers(HfReader& r, Model& m, const HfDefaults& defaults) {
   r.decide("attention.qk_norm", "per head, before the rotation", "lfm2 always has it");
   const spec::ShortConv conv{r.integer({"conv_L_cache"}, 3, "short_conv.kernel_size", 1),
                              r.flag({"conv_bias"}, false, "short_conv.bias")};
-  const auto count = static_cast<int64_t>(m.layers.size());
-  const std::vector<std::string> types = r.texts("layer_types", "short_conv");
+  const std::vector<std::string> types = r.layer_types(m.layers.size(), "short_conv", {"conv", "full_attention"});
   const std::vector<int64_t> attending = r.integers("full_attn_idxs", "short_conv");
   const bool by_index = types.empty() && r.is_given("full_attn_idxs");
-  if (!types.empty() && static_cast<int64_t>(types.size()) != count)
-    return r.error("layer_types",
-                   "'layer_types' names " + std::to_string(types.size()) + " layers of " + std::to_string(count),
-                   "one type a layer");
-  for (int64_t i = 0; i < count; ++i) {
-    LayerSpec& layer = m.layers[static_cast<size_t>(i)];
+  for (size_t i = 0; i < m.layers.size(); ++i) {
+    LayerSpec& layer = m.layers[i];
     layer.attention.qk_norm = spec::QkNorm{m.final_norm};
     layer.attention.dropout = 0;
-    const std::string type = types.empty() ? "" : types[static_cast<size_t>(i)];
-    if (!type.empty() && type != "conv" && type != "full_attention")
-      return r.error("layer_types", "layers of the type '" + type + "' are not built", "conv, full_attention");
-    if (type == "conv" || (by_index && std::find(attending.begin(), attending.end(), i) == attending.end()))
-      layer.short_conv = conv;
+    const bool is_listed = std::find(attending.begin(), attending.end(), static_cast<int64_t>(i)) != attending.end();
+    if (types.empty() ? by_index && !is_listed : types[i] == "conv") layer.short_conv = conv;
   }
 }
 

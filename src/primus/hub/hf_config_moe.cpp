@@ -376,22 +376,12 @@ Json write_gpt_oss(const Model& m) {
 namespace {
 
 // Empty: chunks where there is rotation.
-std::vector<std::string> read_chunk_types(HfReader& r, int64_t count, bool has_chunks) {
-  std::vector<std::string> types = r.texts("layer_types", "attention.chunk_size");
-  if (types.empty()) return types;
-  if (static_cast<int64_t>(types.size()) != count)
-    r.error("layer_types",
-            "'layer_types' names " + std::to_string(types.size()) + " layers of " + std::to_string(count),
-            "one type a layer");
-  for (const std::string& type : types)
-    if (type != "full_attention" && (type != "chunked_attention" || !has_chunks)) {
-      r.error("layer_types",
-              type == "chunked_attention" ? "layers attend in chunks, and there is no attention_chunk_size"
-                                          : "layers of the type '" + type + "' are not built",
-              "full_attention, chunked_attention");
-      break;
-    }
-  types.resize(static_cast<size_t>(count), "full_attention");
+std::vector<std::string> read_chunk_types(HfReader& r, size_t count, bool has_chunks) {
+  const std::vector<std::string> types =
+      r.layer_types(count, "attention.chunk_size", {"full_attention", "chunked_attention"});
+  if (!has_chunks && std::find(types.begin(), types.end(), "chunked_attention") != types.end())
+    r.error("layer_types", "layers attend in chunks, and there is no attention_chunk_size",
+            "an attention_chunk_size, or full_attention");
   return types;
 }
 
@@ -427,7 +417,7 @@ void read_llama4(HfReader& r, Model& m) {
   const auto chunk = r.is_null("attention_chunk_size")
                          ? std::nullopt
                          : std::optional(r.integer({"attention_chunk_size"}, 8192, "attention.chunk_size", 1));
-  const std::vector<std::string> types = read_chunk_types(r, count, chunk.has_value());
+  const std::vector<std::string> types = read_chunk_types(r, static_cast<size_t>(count), chunk.has_value());
   const bool norms = r.flag({"use_qk_norm"}, true, "attention.qk_norm");
   const bool tuned = r.flag({"attn_temperature_tuning"}, true, "attention.temperature");
   const spec::TemperatureTuning tuning{r.number({"attn_scale"}, 0.1, ""), r.number({"floor_scale"}, 8192, "")};

@@ -17,20 +17,11 @@ constexpr HfDefaults kQwen35Moe{248320, 2048, 512, 40, 16, 2, 256, 32768, 1e-6, 
 
 // Per layer "linear_attention" or "full_attention"; without the list every n-th layer attends.
 std::vector<bool> read_attending(HfReader& r, size_t count) {
-  const std::vector<std::string> types = r.texts("layer_types", "gated_delta");
+  const std::vector<std::string> types = r.layer_types(count, "gated_delta", {"linear_attention", "full_attention"});
   const int64_t interval = r.integer({"full_attention_interval"}, 4, types.empty() ? "gated_delta" : "", 1);
   std::vector<bool> attending(count, true);
-  if (!types.empty() && types.size() != count) {
-    r.error("layer_types",
-            "'layer_types' names " + std::to_string(types.size()) + " layers of " + std::to_string(count),
-            "one type a layer");
-    return attending;
-  }
-  for (size_t i = 0; i < count; ++i) {
+  for (size_t i = 0; i < count; ++i)
     attending[i] = types.empty() ? (static_cast<int64_t>(i) + 1) % interval == 0 : types[i] == "full_attention";
-    if (!types.empty() && !attending[i] && types[i] != "linear_attention")
-      r.error("layer_types", "layers of the type '" + types[i] + "' are not built", "linear_attention, full_attention");
-  }
   return attending;
 }
 

@@ -214,6 +214,22 @@ std::vector<std::string> HfReader::texts(const char* name, std::string_view fiel
   return out;
 }
 
+std::vector<std::string> HfReader::layer_types(size_t count, std::string_view field,
+                                               const std::vector<std::string>& known) {
+  std::vector<std::string> types = texts("layer_types", field);
+  if (!types.empty() && types.size() != count) {
+    error("layer_types", "'layer_types' names " + std::to_string(types.size()) + " layers of " + std::to_string(count),
+          "one type a layer");
+    return {};
+  }
+  for (const std::string& type : types) {
+    if (std::find(known.begin(), known.end(), type) != known.end()) continue;
+    error("layer_types", "layers of the type '" + type + "' are not built", join(known, ", "));
+    return {};
+  }
+  return types;
+}
+
 void HfReader::ignore(Names names, const std::string& reason) {
   for (const char* name : names) {
     taken_.insert(name);

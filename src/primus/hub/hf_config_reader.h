@@ -28,6 +28,8 @@ class HfReader {
   // Empty when absent or null.
   std::vector<int64_t> integers(const char* name, std::string_view field);
   std::vector<std::string> texts(const char* name, std::string_view field);
+  // 'layer_types', one of `known` for each of `count` layers; empty when absent, or after an error.
+  std::vector<std::string> layer_types(size_t count, std::string_view field, const std::vector<std::string>& known);
   const Json* find(const char* name);     // null when absent or null; counts as taken
   bool is_given(const char* name) const;  // with a value other than null
   bool is_null(const char* name) const { return config_.contains(name) && config_.at(name).is_null(); }

@@ -249,24 +249,14 @@ void read_attention_bias(HfReader& r, spec::Model& model, bool otherwise, bool o
 }
 
 void read_layer_types(HfReader& r, spec::Model& model, int64_t window, const std::function<bool(int64_t)>& is_sliding) {
-  const std::vector<std::string> types = r.texts("layer_types", "attention.window_keys");
-  const auto count = static_cast<int64_t>(model.layers.size());
-  if (!types.empty() && static_cast<int64_t>(types.size()) != count)
-    return r.error("layer_types",
-                   "'layer_types' names " + std::to_string(types.size()) + " layers of " + std::to_string(count),
-                   "one type a layer");
-  for (int64_t i = 0; i < count; ++i) {
-    const std::string type = !types.empty()  ? types[static_cast<size_t>(i)]
-                             : is_sliding(i) ? "sliding_attention"
-                                             : "full_attention";
-    if (type == "sliding_attention" && window > 0)
-      model.layers[static_cast<size_t>(i)].attention.window_keys = window;
-    else if (type == "sliding_attention")
+  const std::vector<std::string> types =
+      r.layer_types(model.layers.size(), "attention.window_keys", {"full_attention", "sliding_attention"});
+  for (size_t i = 0; i < model.layers.size(); ++i) {
+    if (types.empty() ? !is_sliding(static_cast<int64_t>(i)) : types[i] != "sliding_attention") continue;
+    if (window <= 0)
       return r.error("layer_types", "layer " + std::to_string(i) + " is a sliding_attention, and there is no window",
                      "a sliding_window, switched on where there is a switch; or full_attention");
-    else if (type != "full_attention" && type != "sliding_attention")
-      return r.error("layer_types", "layers of the type '" + type + "' are not built",
-                     "full_attention, sliding_attention");
+    model.layers[i].attention.window_keys = window;
   }
 }
 

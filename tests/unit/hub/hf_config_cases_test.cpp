@@ -110,6 +110,13 @@ TEST(HfConfigCases, AWindowHoldsAKeyAtLeast) {
   }
 }
 
+TEST(HfConfigCases, LayerTypesAreOneAKnownTypeForEveryLayer) {
+  for (const char* family : {"mistral", "gemma2", "gpt_oss", "llama4_text", "lfm2", "lfm2_moe", "qwen3_next"}) {
+    EXPECT_THAT(refusal(family, {{"layer_types", {"full_attention"}}}), HasSubstr("names 1 layers of 2")) << family;
+    EXPECT_THAT(refusal(family, {{"layer_types", {"full_attention", "ring"}}}), HasSubstr("the type 'ring'")) << family;
+  }
+}
+
 TEST(HfConfigCases, AWindowedLayerNeedsAWindow) {
   const Json types = {"full_attention", "sliding_attention"};
   for (const char* family : {"qwen2", "qwen3"})
