@@ -94,6 +94,7 @@ for case in llama_bias_llama3 qwen3_moe_window deepseek_v3_groups_yarn; do
   logits "$work/first.safetensors" --hf "$models/$case"
   ! cmp -s "$work/run.safetensors" "$work/first.safetensors" || die "$case: nothing was trained"
 
+  # B036: an export between steps on two ranks.
   run $case $case-two --nproc 2 use_distributed_optimizer=true
   expect 0 $? "$case on two ranks"
   close_losses $case $case-two 1e-6

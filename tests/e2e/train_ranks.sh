@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# B105. One rank or several: the same losses. The loader is `single`, whose order does not depend on the number of ranks.
+# B105, B036 (every rank saves, evaluates and logs; export: hf_start.sh). One rank or several: the same losses.
+# The loader is `single`, whose order does not depend on the number of ranks.
 # shellcheck source=tests/e2e/lib_train.sh
 . "$(dirname "$0")/lib_train.sh"
 length=(train_iters=8 save_interval=4 eval_interval=4 dataloader_type=single bf16=false micro_batch_size=2)

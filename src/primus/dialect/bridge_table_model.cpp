@@ -141,8 +141,7 @@ constexpr Parameter kShape[] = {
     honoured("model.recompute_num_layers", kMaybeInt, "null", "How many layers, with full.", "recompute.layer_ids")
         .at_least(0),
     honoured("model.recompute_modules", kMaybeTexts, "null", "Which parts, with selective.", "recompute.modules")
-        .in("core_attn|mlp|layernorm|moe|moe_act|shared_experts|mla_up_proj")
-        .not_yet("layernorm"),
+        .in("core_attn|mlp|layernorm|moe|moe_act|shared_experts|mla_up_proj"),
     no_effect("model.distribute_saved_activations", kBool, "false", "Saved inputs cut over the ranks.", kMemory),
     no_effect("model.cpu_offloading", kBool, "false", "Activations kept in host memory.", kMemory),
     no_effect("model.fine_grained_activation_offloading", kBool, "false", "Parts of activations in host memory.",

@@ -56,8 +56,7 @@ constexpr Parameter kPrecisionRows[] = {
              "recompute.layer_ids recompute.layers_per_block")
         .at_least(0),
     honoured("recompute_modules", kMaybeTexts, "null", "What with selective; null: core_attn.", "recompute.modules")
-        .in("core_attn|mlp|layernorm|moe|moe_act|shared_experts|mla_up_proj")
-        .not_yet("layernorm"),
+        .in("core_attn|mlp|layernorm|moe|moe_act|shared_experts|mla_up_proj"),
     honoured("recompute_layer_ids", kMaybeInts, "null", "Exactly these layers (from 0) with full.",
              "recompute.layer_ids"),
     not_built("distribute_saved_activations", kBool, "false", "Saved inputs cut over tensor-parallel ranks.",

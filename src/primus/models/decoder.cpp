@@ -95,6 +95,7 @@ Decoder::Decoder(const spec::Model& model, spec::Dtype compute_dtype, const spec
   }
   nn::BlockOptions options{.fp32_residual = model.fp32_residual, .compute_dtype = nn::to_torch(compute_dtype)};
   if (recompute.kind == spec::RecomputeKind::Selective) {
+    options.recompute_norms = contains(recompute.modules, "layernorm");
     options.recompute_attention_core = contains(recompute.modules, "core_attn");
     options.recompute_up_projection = contains(recompute.modules, "mla_up_proj");
     options.recompute_mlp = contains(recompute.modules, "mlp");

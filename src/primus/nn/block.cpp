@@ -85,14 +85,26 @@ at::Tensor Block::feed_forward(const at::Tensor& x_bth, const Context& context) 
   return (moe_ ? options_.recompute_moe : options_.recompute_mlp) ? recompute(run, x_bth) : run(x_bth);
 }
 
+void Block::release(const at::Tensor& x_bth, const Stream& stream, const Half& half, const spec::Norm& kind) const {
+  if (!options_.recompute_norms || !half.norm) return;
+  // The block outlives the backward pass of its micro-batch.
+  release_until_backward(x_bth, stream.branch_bth,
+                         [&half, &kind, sum = stream.residual_bth, type = x_bth.scalar_type()] {
+                           return norm(sum, *half.norm, half.norm_bias.get(), kind).second.to(type);
+                         });
+}
+
 void Block::forward(Stream& stream, const Context& context) {
   if (mixer_) {
-    const at::Tensor mixed = mixer_->forward(enter(stream, attention_half_, layer_.input_norm), context);
+    const at::Tensor x_bth = enter(stream, attention_half_, layer_.input_norm);
+    const at::Tensor mixed = mixer_->forward(x_bth, context);
     stream.branch_bth = leave(mixed, attention_half_, layer_.attention_output_norm, ".attn.dropout", context);
+    release(x_bth, stream, attention_half_, layer_.input_norm);
   }
   if (!layer_.has_mlp) return;
-  const at::Tensor fed = feed_forward(enter(stream, mlp_half_, layer_.post_attention_norm), context);
-  stream.branch_bth = leave(fed, mlp_half_, layer_.mlp_output_norm, ".mlp.dropout", context);
+  const at::Tensor x_bth = enter(stream, mlp_half_, layer_.post_attention_norm);
+  stream.branch_bth = leave(feed_forward(x_bth, context), mlp_half_, layer_.mlp_output_norm, ".mlp.dropout", context);
+  release(x_bth, stream, mlp_half_, layer_.post_attention_norm);
 }
 
 std::vector<Parameter*> Block::parameters() {

@@ -22,6 +22,7 @@ at::Tensor advance(Stream& stream, Parameter& gain, Parameter* bias, const spec:
 
 struct BlockOptions {
   bool fp32_residual = false;
+  bool recompute_norms = false;  // those in front of the mixer and of the feed-forward network
   bool recompute_attention_core = false;
   bool recompute_up_projection = false;  // latent attention: from the latents on
   bool recompute_mlp = false;            // dense ones
@@ -51,6 +52,8 @@ class Block {
   Half half(const spec::Norm& norm, const std::optional<spec::Norm>& output_norm, const std::string& name,
             const std::string& output_name, int64_t hidden) const;
   at::Tensor enter(Stream& stream, const Half& half, const spec::Norm& kind) const;
+  // The norm's output x_bth is not kept for the backward pass of what became of it.
+  void release(const at::Tensor& x_bth, const Stream& stream, const Half& half, const spec::Norm& kind) const;
   at::Tensor leave(const at::Tensor& y_bth, const Half& half, const std::optional<spec::Norm>& kind,
                    const std::string& name, const Context& context) const;
   at::Tensor feed_forward(const at::Tensor& x_bth, const Context& context);

@@ -268,4 +268,24 @@ at::Tensor recompute(const Segment& segment, const at::Tensor& x) {
   return RecomputeFunction::apply(x, segment);
 }
 
+void release_until_backward(const at::Tensor& tensor, const at::Tensor& result, std::function<at::Tensor()> make) {
+  if (!at::GradMode::is_enabled() || !result.requires_grad()) return;
+  const auto owns_its_storage = [](const at::Tensor& x) {
+    return x.is_contiguous() && x.storage_offset() == 0 && x.storage().nbytes() == x.nbytes();
+  };
+  PRIMUS_CHECK(owns_its_storage(tensor), "only a tensor with a storage of its own can be released");
+  // Saved tensors share the storage; exchanging its memory shows them the new values and counts as no change in place.
+  const c10::Storage storage = tensor.storage();
+  storage.set_data_ptr(at::DataPtr(nullptr, tensor.device()));
+  result.register_hook([storage, make = std::move(make), owns_its_storage](const at::Tensor&) {
+    at::Tensor again;
+    {
+      const at::NoGradGuard no_gradients;
+      again = make();
+    }
+    PRIMUS_CHECK(owns_its_storage(again) && again.nbytes() == storage.nbytes(), "the second pass made another shape");
+    storage.set_data_ptr(again.storage().set_data_ptr(at::DataPtr(nullptr, again.device())));
+  });
+}
+
 }  // namespace primus::nn

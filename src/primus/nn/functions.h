@@ -48,4 +48,9 @@ at::Tensor head_token_losses(const at::Tensor& x_bth, const Parameter& head, con
 using Segment = std::function<at::Tensor(const at::Tensor&)>;
 at::Tensor recompute(const Segment& segment, const at::Tensor& x);
 
+// Frees the values of `tensor` now. When the gradient of `result` arrives, `make` makes them again, with the same bits,
+// for what was computed from them on the way to `result`. Nothing happens where no gradients are taken. tensor and what
+// `make` returns: contiguous, with a storage of their own.
+void release_until_backward(const at::Tensor& tensor, const at::Tensor& result, std::function<at::Tensor()> make);
+
 }  // namespace primus::nn

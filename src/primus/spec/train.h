@@ -87,7 +87,7 @@ struct Recompute {
   RecomputeKind kind = RecomputeKind::None;
   std::vector<int64_t> layer_ids;    // Full: 0-based layers that are run again in backward
   int64_t layers_per_block = 1;      // Full: neighbours of layer_ids that share one saved input
-  std::vector<std::string> modules;  // Selective: core_attn, mla_up_proj, mlp, moe, moe_act, shared_experts
+  std::vector<std::string> modules;  // Selective: core_attn, layernorm, mla_up_proj, mlp, moe, moe_act, shared_experts
 };
 
 // ---------------------------------------------------------------- data

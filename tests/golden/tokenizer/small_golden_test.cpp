@@ -29,6 +29,8 @@ class SmallTokenizer : public ::testing::TestWithParam<std::string> {
   const Json& golden = read_golden("small_goldens.json");
 };
 
+// Cases B058 (files added and added_prepend: added tokens before and after the normaliser) and B059 (llama2 and
+// metaspace_*: the blank in front of a text, and behind special tokens) are among them.
 TEST_P(SmallTokenizer, GivesTheIdsOfTheReferenceLibrary) {
   for (size_t i = 0; i < num_texts(); ++i)
     EXPECT_EQ(tokenizer->encode(text(i)), ids_of(row(i)["ids"])) << Json(text(i));
@@ -73,6 +75,17 @@ TEST_P(SmallTokenizer, StreamsTheSameTextInWholeCharacters) {
     }
     EXPECT_EQ(text_so_far + stream.finish(), whole) << Json(text(i));
   }
+}
+
+// Case B061: a whole word that no chain of merges reaches is one token with ignore_merges, and only then.
+TEST(SmallTokenizerPair, IgnoresMergesForWholeWordsOnlyWhereTheFileSaysSo) {
+  const auto ids = [](const char* name) {
+    const fs::path path = golden_folder() / "small" / (std::string(name) + ".json");
+    return value_or_throw(read_tokenizer_json(value_or_throw(read_text_file(path)), {path.string()}))
+        ->encode(" ab\u00e9");
+  };
+  EXPECT_EQ(ids("llama3").size(), 1U);
+  EXPECT_GT(ids("llama3_merging").size(), 1U);
 }
 
 INSTANTIATE_TEST_SUITE_P(Golden, SmallTokenizer, ::testing::ValuesIn(names()),

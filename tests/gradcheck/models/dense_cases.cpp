@@ -46,11 +46,11 @@ spec::Recompute recomputed_blocks() {
 }
 
 spec::Recompute recomputed_parts() {
-  return {.kind = spec::RecomputeKind::Selective, .modules = {"core_attn", "mla_up_proj", "mlp", "moe"}};
+  return {.kind = spec::RecomputeKind::Selective, .modules = {"core_attn", "layernorm", "mla_up_proj", "mlp", "moe"}};
 }
 
 spec::Recompute recomputed_inner_parts() {
-  return {.kind = spec::RecomputeKind::Selective, .modules = {"mla_up_proj", "moe_act", "shared_experts"}};
+  return {.kind = spec::RecomputeKind::Selective, .modules = {"layernorm", "mla_up_proj", "moe_act", "shared_experts"}};
 }
 
 std::vector<Case> dense_cases() {

@@ -49,6 +49,7 @@ std::vector<RecomputeRule> recompute_rules(const spec::Model& model) {
     if (there) rules.push_back({name, {.kind = spec::RecomputeKind::Selective, .modules = {name}}});
   };
   module(true, "core_attn");
+  module(true, "layernorm");
   module(any([](const auto& layer) { return layer.attention.latent.has_value(); }), "mla_up_proj");
   module(any([](const auto& layer) { return !layer.moe; }), "mlp");
   module(any([](const auto& layer) { return layer.moe.has_value(); }), "moe");

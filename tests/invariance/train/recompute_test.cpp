@@ -41,7 +41,8 @@ std::vector<Case> cases() {
           {"SomeLayers", full({1, 4}, 3)},
           {"AttentionCore", selective({"core_attn"})},
           {"Mlp", selective({"mlp"})},
-          {"AttentionCoreAndMlp", selective({"core_attn", "mlp"})}};
+          {"Norms", selective({"layernorm"})},
+          {"AttentionCoreNormsAndMlp", selective({"core_attn", "layernorm", "mlp"})}};
 }
 
 class Recomputation : public testing::TestWithParam<Case> {

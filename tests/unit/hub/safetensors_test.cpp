@@ -108,6 +108,7 @@ std::vector<RefusedCase> refused_cases() {
   };
 }
 
+// Cases B140 (lengths), B143 (overlaps, gaps, rests, names twice), B144 (types, metadata).
 TEST(Safetensors, RefusesEveryBrokenFileWithItsNameAndReason) {
   for (const RefusedCase& broken : refused_cases()) {
     const std::string errors = errors_of(broken.bytes);
@@ -149,6 +150,7 @@ TEST(Safetensors, SortsByOffsetWhateverTheOrderOfTheHeader) {
   EXPECT_EQ(read->entries[2].name, "z");
 }
 
+// Case B145.
 TEST(Safetensors, ReadsLongHeadersInFull) {
   for (const size_t length : {size_t{99'999}, size_t{100'000}, size_t{100'001}, size_t{300'000}}) {
     std::string header = R"({"__metadata__":{"long":")";

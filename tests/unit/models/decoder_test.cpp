@@ -123,6 +123,31 @@ TEST(Decoder, HasAsManyParametersAsTheFormulaCounts) {
   }
 }
 
+// Case B123: key heads, head width, gated products and active experts are those of the layers, never four times hidden.
+TEST(Decoder, HasTheProductsThatTheFlopsFormulaCounts) {
+  constexpr int64_t kLength = 128;
+  spec::Model model;
+  model.hidden_size = 64;
+  model.vocab_size = model.padded_vocab_size = 1000;
+  spec::LayerSpec dense;
+  dense.attention = {.num_heads = 4, .num_kv_heads = 2, .head_dim = 32, .softmax_scale = 0.2, .rope = spec::Rope{}};
+  dense.mlp = {.ffn_size = 96};
+  spec::LayerSpec mixture = dense;
+  mixture.moe = spec::Moe{.num_experts = 8, .top_k = 2, .shared_ffn_size = 40};
+  mixture.moe->expert.ffn_size = 48;
+  model.layers = {dense, mixture};
+  Decoder decoder(model, spec::Dtype::Float32, {});
+  double multiply_adds = 0;  // of one token, forward
+  for (const nn::Parameter* parameter : decoder.parameters()) {
+    const std::string& name = parameter->name();
+    if (parameter->is_vector() || name == "embed.weight" || name.ends_with("router.weight")) continue;  // not counted
+    const double share = name.find(".expert.") != std::string::npos ? 2.0 / 8 : 1;
+    multiply_adds += share * static_cast<double>(parameter->num_elements());
+  }
+  multiply_adds += 2 * (4 * 32) * 2 * (kLength / 2);  // two layers, queries by keys and weights by values, causal half
+  EXPECT_DOUBLE_EQ(spec::flops_per_token(model, kLength), 6 * multiply_adds);
+}
+
 TEST(Decoder, InitialisesEveryKindOfWeightByItsOwnDeviation) {
   spec::Model model = small_model();
   model.hidden_size = 96;  // enough elements for a deviation

@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <gtest/gtest.h>
+#include <stdexcept>
 
 #include "primus/base/check.h"
 
@@ -151,6 +152,36 @@ TEST_F(Functions, RecomputeRunsItsSegmentAgainAndKeepsOnlyItsInput) {
   y.sum().backward();
   EXPECT_EQ(runs, 2);
   EXPECT_TRUE(at::allclose(x.grad(), x.detach().sin() + x.detach() * x.detach().cos(), 1e-5, 1e-6));
+}
+
+TEST_F(Functions, ReleasedValuesAreMadeAgainWhenTheGradientOfTheResultArrives) {
+  const at::Tensor x = at::randn({2, 3, 6}).requires_grad_(true);
+  int made = 0;
+  const auto gradient = [&](bool release) {
+    x.mutable_grad() = at::Tensor();
+    const at::Tensor middle = x.sin(), view = middle.view({6, 6});  // what is saved may be a view
+    const at::Tensor result = (view * view).cos() + view.exp();
+    if (release) {
+      release_until_backward(middle, result, [&] { return ++made, x.sin(); });
+      EXPECT_EQ(middle.storage().data(), nullptr);
+      EXPECT_EQ(made, 0);
+    }
+    result.square().sum().backward();
+    return x.grad().clone();
+  };
+  const at::Tensor kept = gradient(false);
+  EXPECT_TRUE(at::equal(gradient(true), kept));
+  EXPECT_EQ(made, 1);
+}
+
+TEST_F(Functions, NothingIsReleasedWithoutGradientsAndNoPartOfAnotherTensor) {
+  const at::Tensor x = at::randn({4, 6}), twice = x * 2;
+  const at::Tensor before = x.clone();
+  release_until_backward(x, twice, [&]() -> at::Tensor { throw std::logic_error("not called"); });
+  EXPECT_TRUE(at::equal(x, before));
+  const at::Tensor leaf = at::randn({4, 6}).requires_grad_(true), middle = leaf.sin();
+  EXPECT_THROW(release_until_backward(middle.narrow(0, 1, 2), middle.cos(), [] { return at::Tensor(); }),
+               std::exception);
 }
 
 }  // namespace
