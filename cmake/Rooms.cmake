@@ -70,7 +70,7 @@ function(primus_tests kind)
     endif()
     add_dependencies(tests_${kind} ${target})
     add_test(NAME ${kind}.${room} COMMAND ${target} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
-    set_tests_properties(${kind}.${room} PROPERTIES LABELS ${kind} TIMEOUT 600)
+    set_tests_properties(${kind}.${room} PROPERTIES LABELS ${kind} TIMEOUT ${PRIMUS_TEST_TIMEOUT})
     if(room IN_LIST PRIMUS_TORCH_ROOMS)
       set_tests_properties(${kind}.${room} PROPERTIES PROCESSORS 2)  # uses all cores: not beside another one
     endif()

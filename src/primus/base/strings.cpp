@@ -254,6 +254,24 @@ size_t num_code_points(std::string_view text) {
       std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
 }
 
+std::string without_controls(std::string_view text) {
+  constexpr std::string_view kUnknown = "\xEF\xBF\xBD";
+  std::string shown;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const auto byte = static_cast<unsigned char>(text[i]);
+    const auto next = i + 1 < text.size() ? static_cast<unsigned char>(text[i + 1]) : 0U;
+    if (byte == 0xC2 && next >= 0x80 && next < 0xA0) {  // U+0080 to U+009F
+      shown += kUnknown;
+      ++i;
+    } else if ((byte < 0x20 && byte != '\n' && byte != '\t') || byte == 0x7F) {
+      shown += kUnknown;
+    } else {
+      shown += text[i];
+    }
+  }
+  return shown;
+}
+
 std::string printable_ascii(std::string_view text) {
   std::string clean(text);
   for (char& c : clean) {

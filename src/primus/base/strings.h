@@ -43,6 +43,8 @@ bool names_a_secret(std::string_view name);
 
 bool is_valid_utf8(std::string_view text);
 size_t num_code_points(std::string_view text);
+// UTF-8 text with U+FFFD for what a terminal would obey: control characters other than newline and tab.
+std::string without_controls(std::string_view text);
 // Non-ASCII and control bytes replaced, for console lines that must stay one line.
 std::string printable_ascii(std::string_view text);
 // The same of the first line alone: what libraries throw carries a backtrace after it.

@@ -16,11 +16,12 @@ struct Context {
   std::vector<std::string>
       arguments;  // after the command's own name: for "config show --config F": {"show", "--config", "F"}
   Environment environment = process_environment();
-  std::ostream* out = nullptr;  // results (machine-readable with --format json)
-  std::ostream* err = nullptr;  // diagnostics, progress
-  bool colour = false;          // the terminal shows colours
-  fs::path install_root;        // folder that holds primus/configs and examples (the repository)
-  fs::path program_folder;      // where primus and primus-train lie
+  std::ostream* out = nullptr;   // results (machine-readable with --format json)
+  std::ostream* err = nullptr;   // diagnostics, progress
+  bool colour = false;           // the terminal shows colours
+  bool out_is_terminal = false;  // somebody looks at `out`: text of strangers must not steer the terminal
+  fs::path install_root;         // folder that holds primus/configs and examples (the repository)
+  fs::path program_folder;       // where primus and primus-train lie
 };
 
 // Throws primus::Error; the caller maps it to the exit code. Unknown options are refused with the nearest name unless

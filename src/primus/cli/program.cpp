@@ -43,6 +43,7 @@ int run_program(int argc, char** argv, AppFunction app) {
   context.err = &std::cerr;
   context.program_folder = program_file().parent_path();
   context.install_root = find_install_root(context.program_folder);
+  context.out_is_terminal = ::isatty(STDOUT_FILENO) == 1;
   context.colour = stderr_is_terminal() && std::getenv("NO_COLOR") == nullptr;
   const bool colour = context.colour;
   try {

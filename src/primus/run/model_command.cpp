@@ -117,10 +117,13 @@ ExitCode run_generate(const cli::ModelRequest& request, cli::Context& context) {
   options.end_tokens = session.end_tokens;
   std::vector<int32_t> written;
   tokenizer::StreamDecoder decoder(tokenizer, {.skip_special = true});
-  if (!request.json) *context.out << request.prompt << std::flush;
+  const auto print = [&](const std::string& text) {  // whole characters
+    if (!request.json) *context.out << (context.out_is_terminal ? without_controls(text) : text) << std::flush;
+  };
+  print(request.prompt);
   const auto show = [&](int64_t token) {
     written.push_back(static_cast<int32_t>(token));
-    if (!request.json) *context.out << decoder.push(written.back()) << std::flush;
+    print(decoder.push(written.back()));
   };
   const std::vector<int64_t> start(prompt.begin(), prompt.end());
   models::generate(*session.decoder, start, options, session.context(), show);
@@ -129,7 +132,7 @@ ExitCode run_generate(const cli::ModelRequest& request, cli::Context& context) {
     const Json result = {{"prompt", request.prompt}, {"text", text}, {"prompt_ids", prompt}, {"ids", written}};
     *context.out << dump_json(result, 1) << "\n";
   } else {
-    *context.out << decoder.finish() << "\n";
+    print(decoder.finish() + "\n");
   }
   return ExitCode::Ok;
 }

@@ -1,5 +1,6 @@
 #include "primus/train/generate.h"
 
+#include "primus/base/strings.h"
 #include "primus/models/generate.h"
 
 namespace primus::train {
@@ -19,24 +20,6 @@ std::string sample_text(Trainer& trainer) {
   std::string text;
   for (const int32_t id : ids) text += decoder.push(id);
   return without_controls(text + decoder.finish());
-}
-
-std::string without_controls(std::string_view text) {
-  constexpr std::string_view kUnknown = "\xEF\xBF\xBD";
-  std::string shown;
-  for (size_t i = 0; i < text.size(); ++i) {
-    const auto byte = static_cast<unsigned char>(text[i]);
-    const auto next = i + 1 < text.size() ? static_cast<unsigned char>(text[i + 1]) : 0U;
-    if (byte == 0xC2 && next >= 0x80 && next < 0xA0) {  // U+0080 to U+009F
-      shown += kUnknown;
-      ++i;
-    } else if ((byte < 0x20 && byte != '\n' && byte != '\t') || byte == 0x7F) {
-      shown += kUnknown;
-    } else {
-      shown += text[i];
-    }
-  }
-  return shown;
 }
 
 }  // namespace primus::train

@@ -215,6 +215,15 @@ TEST(Utf8, CountsCodePoints) {
   EXPECT_EQ(num_code_points("a\xC3\xA9\xE2\x82\xAC\xF0\x9F\x99\x82"), 4U);
 }
 
+TEST(WithoutControls, HoldsNothingThatATerminalWouldObey) {
+  EXPECT_EQ(without_controls("a\tb\nc \xC3\xA9 \xE4\xB8\xAD"), "a\tb\nc \xC3\xA9 \xE4\xB8\xAD");
+  const std::string unknown = "\xEF\xBF\xBD";
+  for (const std::string& control : {std::string("\x1b"), std::string("\x07"), std::string("\r"), std::string("\x7f"),
+                                     std::string(1, '\0'), std::string("\xC2\x9B"), std::string("\xC2\x80")})
+    EXPECT_EQ(without_controls("x" + control + "[2J"), "x" + unknown + "[2J");
+  EXPECT_EQ(without_controls("\xC2\xA0"), "\xC2\xA0");
+}
+
 TEST(PrintableAscii, KeepsOneLine) {
   EXPECT_EQ(first_ascii_line("refused\nframe 0: x"), "refused");
   EXPECT_EQ(printable_ascii("a\nb\tc\rd"), "a b c d");

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "primus/base/error.h"
+#include "primus/base/strings.h"
 #include "primus/run/commands.h"
 
 namespace primus::run {
@@ -95,6 +96,35 @@ TEST_F(ModelSessionTest, RefusesModelsThatAreNotThere) {
   std::ofstream(folder_ / "config/resolved.yaml") << "modules: {}\n";
   EXPECT_THAT(refused_words(words("--run", folder_.string())), HasSubstr("checkpoint"));
   EXPECT_FALSE(fs::exists(rest.back()));
+}
+
+TEST_F(ModelSessionTest, TextDoesNotSteerATerminal) {
+  const std::string file = (folder_ / "bytes.yaml").string();
+  std::ofstream(file) << R"(work_group: amd
+user_name: root
+exp_name: bytes
+workspace: unused
+modules:
+  pre_trainer:
+    framework: megatron
+    config: pre_trainer.yaml
+    model: llama3.2_1B.yaml
+    overrides: {num_layers: 1, hidden_size: 16, ffn_hidden_size: 24, num_attention_heads: 2, num_query_groups: 1,
+                kv_channels: null, seq_length: 64, max_position_embeddings: 64, tokenizer_type: ByteTokenizer,
+                tokenizer_model: null, train_data_path: none, micro_batch_size: 1, global_batch_size: 1}
+)";
+  const auto text = [&](bool terminal) {
+    std::ostringstream out, err;
+    cli::Context context{.out = &out, .err = &err};
+    context.arguments = {"generate", "--config", file, "--prompt", "x", "--max-new-tokens", "60", "--temperature", "1"};
+    context.install_root = fs::current_path();
+    context.out_is_terminal = terminal;
+    EXPECT_EQ(run_model_computation(context), ExitCode::Ok);
+    return out.str();
+  };
+  const std::string raw = text(false);
+  EXPECT_NE(raw, without_controls(raw)) << "no control character among random bytes: the test sees nothing";
+  EXPECT_EQ(text(true), without_controls(raw));
 }
 
 TEST_F(ModelSessionTest, TextNeedsATokenizer) {
