@@ -69,7 +69,7 @@ upstream=(qwen3_30B_A3B:exports deepseek_v3:keeps gpt_oss_20B:keeps mamba_370M:k
 published=(deepseek_v3 gpt_oss_20B llama4_17B16E lfm2_8B_A1B qwen3_5_35B_A3B)
 if [ -n "${PRIMUS_TEST_FULL:-}" ]; then
   upstream+=(lfm2_8B_A1B:keeps qwen3_5_35B_A3B:keeps qwen2.5_7B:exports mixtral_8x7B_v0.1:exports grok1:exports kimi_k2:keeps llama4_17B16E:keeps)
-  published+=(deepseek_v2_lite glm4_7 grok1 mamba_370M)
+  published+=(deepseek_v2_lite glm4_7 grok1 grok2 mamba_370M)
 fi
 
 for family in "${upstream[@]}"; do

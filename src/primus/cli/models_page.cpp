@@ -19,7 +19,8 @@ struct Published {
 };
 
 // Counts of the published checkpoints, without multi-token prediction and without buffers (a router's correction bias
-// is a buffer). Source: transformers 5.24 on meta devices (tests/golden/hf_config), Grok-1: its model card.
+// is a buffer). Source: transformers 5.24 on meta devices (tests/golden/hf_config), Grok-1: its model card,
+// Grok-2: the shapes of its reference.
 constexpr std::array kPublished = {Published{"llama2_7B", 6738415616},
                                    Published{"llama2_13B", 13015864320},
                                    Published{"llama2_70B", 68976648192},
@@ -70,7 +71,8 @@ constexpr std::array kPublished = {Published{"llama2_7B", 6738415616},
                                    Published{"llama4_17B16E", 107769861120},
                                    Published{"llama4_17B128E", 400711848960},
                                    Published{"gpt2", 124439808},
-                                   Published{"grok1", 315684820992}};
+                                   Published{"grok1", 315684820992},
+                                   Published{"grok2", 269515497472}};
 
 std::string published_of(std::string_view model) {
   const std::string_view name = model.ends_with("-hf") ? model.substr(0, model.size() - 3) : model;

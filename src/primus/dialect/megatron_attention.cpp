@@ -146,8 +146,13 @@ void layers_without_rotation(Translation& t) {
   const auto chunk = t.keys.maybe_integer("attention_chunk_size");
   const auto scale = t.keys.maybe_number("attention_temperature_scale");
   const double floor_scale = t.keys.number("attention_temperature_floor_scale");
+  const auto log_length = t.keys.maybe_integer("attention_temperature_log_length");
+  if (scale && log_length)
+    t.error("attention_temperature_log_length", "scores grow by two rules",
+            "attention_temperature_scale or attention_temperature_log_length");
   for (int64_t i = 0; i < count; ++i) {
     spec::Attention& a = layers[static_cast<size_t>(i)].attention;
+    if (log_length) a.temperature = spec::TemperatureTuning{.log_length = *log_length};
     if (!in_period(pattern, i, false)) {
       a.chunk_size = chunk;
       continue;

@@ -133,6 +133,7 @@ void megatron_moe(Translation& t) {
   moe.expert.ffn_size = t.keys.maybe_integer("moe_ffn_hidden_size").value_or(moe.expert.ffn_size);
   moe.shared_ffn_size = t.keys.maybe_integer("moe_shared_expert_intermediate_size").value_or(0);
   moe.shared_gate = t.keys.flag("moe_shared_expert_gate");
+  moe.output_multiplier = t.keys.number("moe_output_multiplier");
   const auto latent = t.keys.maybe_integer("moe_latent_size");
   moe.latent_size = t.keys.maybe_integer("routed_expert_hidden_size").value_or(latent.value_or(0));
   moe.top_k = t.keys.integer("moe_router_topk");

@@ -238,6 +238,8 @@ class Writer {
     if (chunked != nullptr) put(group, "attention_chunk_size", *chunked->chunk_size);
     const spec::Attention* tuned = first_with([](const spec::Attention& a) { return a.temperature.has_value(); });
     if (tuned == nullptr) return;
+    if (tuned->temperature->log_length > 0)
+      return put(group, "attention_temperature_log_length", tuned->temperature->log_length);
     put(group, "attention_temperature_scale", tuned->temperature->scale);
     put(group, "attention_temperature_floor_scale", tuned->temperature->floor_scale);
   }
@@ -303,6 +305,7 @@ class Writer {
     put(group, "moe_ffn_hidden_size", m->expert.ffn_size);
     if (m->shared_ffn_size > 0) put(group, "moe_shared_expert_intermediate_size", m->shared_ffn_size);
     put_unless(group, "moe_shared_expert_gate", m->shared_gate, false);
+    put_unless(group, "moe_output_multiplier", m->output_multiplier, 1.0);
     if (m->latent_size > 0) put(group, "moe_latent_size", m->latent_size);
     put(group, "moe_router_topk", m->top_k);
     router(*m);

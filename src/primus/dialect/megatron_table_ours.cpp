@@ -78,6 +78,12 @@ constexpr Parameter kOursRows[] = {
         .of_ours()
         .at_least(1)
         .in_unit("tokens"),
+    honoured("attention_temperature_log_length", kMaybeInt, "null",
+             "Capped scores of queries behind this position grow: ln(position) / ln(length), in all layers (Grok 2).",
+             "model.layers.attention.temperature")
+        .of_ours()
+        .at_least(2)
+        .in_unit("tokens"),
     honoured("latent_norm_epsilon", kMaybeFloat, "null", "Epsilon of the latents' norms; null: layernorm_epsilon.",
              "model.layers.attention.latent")
         .of_ours()
@@ -103,6 +109,11 @@ constexpr Parameter kOursRows[] = {
         .at_least(0),
     honoured("moe_router_bias", kBool, "false", "The router is a linear layer with a bias (GPT-OSS).",
              "model.layers.moe.router.bias")
+        .of_ours()
+        .under("num_experts"),
+    honoured("moe_output_multiplier", kFloat, "1.0",
+             "The sum of experts and shared expert is multiplied by it (Grok 2: 1 / sqrt 2).",
+             "model.layers.moe.output_multiplier")
         .of_ours()
         .under("num_experts"),
     honoured("moe_router_group_score", kMaybeText, "null",

@@ -54,6 +54,7 @@ const std::vector<HfFamily>& hf_family_table() {
                                               {"llama4_text", read_llama4, write_llama4},
                                               {"glm4_moe", read_glm4_moe, write_glm4_moe},
                                               {"grok-1", read_grok1, write_grok1},
+                                              {"grok-2", read_grok2, write_grok2},
                                               {"lfm2", read_lfm2, write_lfm2},
                                               {"lfm2_moe", read_lfm2_moe, write_lfm2_moe},
                                               {"qwen3_next", read_qwen3_next, write_qwen3_next},
@@ -85,6 +86,7 @@ Result<HfModel> read_hf_config(const Json& config, const std::string& file) {
   std::string type = text.value("model_type", Json()).is_string() ? text.at("model_type").get<std::string>() : "";
   if (type.empty() && config.contains("model_type") && config.at("model_type").is_string())
     type = config.at("model_type").get<std::string>();
+  if (type == "git" && text.value("architectures", Json()) == Json{"Grok1ForCausalLM"}) type = "grok-2";
   const HfFamily* family = find_hf_family(type);
   if (family == nullptr) return unknown_family(type, file);
   HfModel out;

@@ -29,7 +29,8 @@ std::vector<std::string> hf_families();
 // `path`: the file, or a folder that holds config.json. Absent keys take the family's own default (transformers 5.24).
 // Errors, all together: no such file, no JSON, another family (with the list), values of the wrong kind, and keys that
 // nobody here knows: they may change the model.
-// Source: transformers 5.24.0, configuration_*.py and modeling_*.py of each family; the remote code of grok-1.
+// Source: transformers 5.24.0, configuration_*.py and modeling_*.py of each family; the remote code of grok-1;
+// sglang's models/grok.py for grok-2.
 Result<HfModel> read_hf_config(const fs::path& path);
 Result<HfModel> read_hf_config(const Json& config, const std::string& file);
 

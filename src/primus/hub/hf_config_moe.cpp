@@ -1,5 +1,4 @@
-// Families with experts. Each function names what its reference does (transformers 5.24, modeling_*.py; grok-1: the
-// remote code of the converted checkpoint).
+// Families with experts. Each function names what its reference does (transformers 5.24, modeling_*.py).
 #include <algorithm>
 #include <cmath>
 
@@ -24,16 +23,6 @@ constexpr HfDefaults kGptOss{
     1,      spec::YarnRopeScaling{.factor = 32, .original_max_positions = 4096, .whole_bounds = false}};
 constexpr HfDefaults kLlama4{202048, 5120, 8192, 48, 40, 8, 128, 131072, 1e-5, 500000};
 constexpr HfDefaults kGlm4Moe{151552, 4096, 10944, 46, 96, 8, 0, 131072, 1e-5, 10000, false, std::nullopt, 0.5};
-constexpr HfDefaults kGrok1{131072, 6144, 32768, 64, 48, 8, 0, 8192, 1e-5, 10000, true};
-
-constexpr const char* kTraining = "weighs a loss of training; set it in the experiment";
-
-// The reference's balancing losses are no part of its forward pass; noise on the router's input neither.
-void ignore_balance(HfReader& r) {
-  r.ignore({"router_aux_loss_coef", "aux_loss_alpha", "seq_aux"}, kTraining);
-  r.ignore({"output_router_logits"}, "adds the balancing loss to what the reference reports");
-  r.ignore({"router_jitter_noise"}, "noise of training only; set it in the experiment");
-}
 
 void read_silu(HfReader& r, Model& m) {
   const spec::Activation activation = read_activation(r, {"hidden_act"}, "silu");
@@ -111,17 +100,6 @@ bool is_dense(const LayerSpec& layer) {
 int64_t leading_dense(const Model& m) {
   const auto first = std::find_if_not(m.layers.begin(), m.layers.end(), is_dense);
   return first - m.layers.begin();
-}
-
-const spec::Moe& some_moe(const Model& m) {
-  // Of a model with dense layers only: sizes that the file must name all the same.
-  static const spec::Moe kNone = [] {
-    spec::Moe moe;
-    moe.num_experts = moe.top_k = moe.expert.ffn_size = 1;
-    return moe;
-  }();
-  const auto first = std::find_if_not(m.layers.begin(), m.layers.end(), is_dense);
-  return first == m.layers.end() ? kNone : *first->moe;
 }
 
 }  // namespace
@@ -469,47 +447,6 @@ Json write_llama4(const Model& m) {
   out["moe_layers"] = with_experts;
   out["use_qk_norm"] = norms;
   out["attn_temperature_tuning"] = tuned;
-  return out;
-}
-
-void read_grok1(HfReader& r, Model& m) {
-  read_skeleton(r, m, kGrok1);
-  spec::Moe moe;
-  moe.expert = m.layers.front().mlp;
-  moe.expert.activation = spec::Activation::Gelu;
-  r.decide("moe.expert.activation", "gelu, gated", "grok-1");
-  r.ignore({"hidden_act"}, "grok-1 always computes gelu");
-  moe.num_experts = r.integer({"num_experts"}, 8, "moe.num_experts", 1);
-  moe.top_k = r.integer({"num_experts_per_tok"}, 2, "moe.top_k", 1);
-  moe.router.normalise_over_all = true;
-  r.decide("moe.router", "softmax over all experts, not renormalised", "grok-1");
-  ignore_balance(r);
-  m.embedding_multiplier = r.number({"embedding_multiplier_scale"}, 78.38367176906169, "model.embedding_multiplier");
-  m.logit_multiplier = r.number({"output_multiplier_scale"}, 0.5773502691896257, "model.logit_multiplier");
-  const double scale = r.number({"attn_output_multiplier"}, 0.08838834764831845, "attention.softmax_scale");
-  const double cap = r.number({"max_attn_value"}, 30, "attention.logit_soft_cap");
-  for (LayerSpec& layer : m.layers) {
-    layer.mlp.activation = spec::Activation::Gelu;
-    layer.attention.softmax_scale = scale;
-    layer.attention.logit_soft_cap = cap;
-    layer.attention_output_norm = layer.mlp_output_norm = m.final_norm;
-  }
-  r.decide("layer.attention_output_norm", "true", "grok-1 norms the outputs of attention and experts too");
-  use_experts(m, moe, [](int64_t) { return true; });
-}
-
-Json write_grok1(const Model& m) {
-  Json out = write_skeleton(m, "grok-1", "Grok1ModelForCausalLM");
-  const spec::Moe& moe = some_moe(m);
-  const spec::Attention& a = m.layers.front().attention;
-  out.erase("hidden_act");
-  out["intermediate_size"] = moe.expert.ffn_size;
-  out["num_experts"] = moe.num_experts;
-  out["num_experts_per_tok"] = moe.top_k;
-  out["embedding_multiplier_scale"] = m.embedding_multiplier;
-  out["output_multiplier_scale"] = m.logit_multiplier;
-  out["attn_output_multiplier"] = a.softmax_scale;
-  out["max_attn_value"] = a.logit_soft_cap;
   return out;
 }
 

@@ -93,10 +93,14 @@ void read_attention_bias(HfReader& r, spec::Model& model, bool otherwise, bool o
 std::optional<int64_t> read_window(HfReader& r, bool on, std::string_view field);
 // Per layer "full_attention" or "sliding_attention"; without the list `is_sliding` decides.
 void read_layer_types(HfReader& r, spec::Model& model, int64_t window, const std::function<bool(int64_t)>& is_sliding);
+// The reference's balancing losses are no part of its forward pass; noise on the router's input neither.
+void ignore_balance(HfReader& r);
 void use_experts(spec::Model& model, const spec::Moe& moe, const std::function<bool(int64_t)>& has_experts);
 
 // A whole number where the value is one up to rounding: the reference demands it of some keys.
 Json whole_if_near(double value);
+// The experts of the first layer that has some, or sizes of 1.
+const spec::Moe& some_moe(const spec::Model& model);
 Json write_skeleton(const spec::Model& model, const char* model_type, const char* architecture);
 void write_rope(const spec::Model& model, Json& out, bool deepseek);
 
@@ -117,6 +121,7 @@ void read_gpt_oss(HfReader& r, spec::Model& m);
 void read_llama4(HfReader& r, spec::Model& m);
 void read_glm4_moe(HfReader& r, spec::Model& m);
 void read_grok1(HfReader& r, spec::Model& m);
+void read_grok2(HfReader& r, spec::Model& m);
 void read_lfm2(HfReader& r, spec::Model& m);
 void read_lfm2_moe(HfReader& r, spec::Model& m);
 void read_qwen3_next(HfReader& r, spec::Model& m);
@@ -142,6 +147,7 @@ Json write_gpt_oss(const spec::Model& m);
 Json write_llama4(const spec::Model& m);
 Json write_glm4_moe(const spec::Model& m);
 Json write_grok1(const spec::Model& m);
+Json write_grok2(const spec::Model& m);
 Json write_lfm2(const spec::Model& m);
 Json write_lfm2_moe(const spec::Model& m);
 Json write_qwen3_next(const spec::Model& m);

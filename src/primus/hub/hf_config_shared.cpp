@@ -340,4 +340,23 @@ Json write_skeleton(const spec::Model& model, const char* model_type, const char
   return out;
 }
 
+void ignore_balance(HfReader& r) {
+  r.ignore({"router_aux_loss_coef", "aux_loss_alpha", "seq_aux"},
+           "weighs a loss of training; set it in the experiment");
+  r.ignore({"output_router_logits"}, "adds the balancing loss to what the reference reports");
+  r.ignore({"router_jitter_noise"}, "noise of training only; set it in the experiment");
+}
+
+const spec::Moe& some_moe(const spec::Model& m) {
+  // Of a model with dense layers only: sizes that the file must name all the same.
+  static const spec::Moe kNone = [] {
+    spec::Moe moe;
+    moe.num_experts = moe.top_k = moe.expert.ffn_size = 1;
+    return moe;
+  }();
+  const auto first = std::find_if(m.layers.begin(), m.layers.end(),
+                                  [](const spec::LayerSpec& layer) { return layer.moe.has_value(); });
+  return first == m.layers.end() ? kNone : *first->moe;
+}
+
 }  // namespace primus::hub

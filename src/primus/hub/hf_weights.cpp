@@ -253,7 +253,7 @@ class Emitter {
     if (!moe.expert.gated) refuse("experts without a gate");
     if (moe.shared_ffn_size > 0) {
       if (*naming_.shared == '\0') return refuse("the shared expert");
-      const std::string shared = hf + naming_.shared + ".";
+      const std::string shared = (naming_.shared_beside_moe ? layer : hf) + naming_.shared + ".";
       linear(shared + "gate_proj", piece + "shared.gate", moe.shared_ffn_size, h, moe.expert.bias);
       linear(shared + "up_proj", piece + "shared.up", moe.shared_ffn_size, h, moe.expert.bias);
       linear(shared + "down_proj", piece + "shared.down", h, moe.shared_ffn_size, moe.expert.bias);

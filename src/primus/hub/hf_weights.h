@@ -50,7 +50,8 @@ struct HfTensor {
 // All tensors of a saved checkpoint of this family (one of hf_families()), named as transformers 5.24 writes them,
 // layer by layer. Predictions of further tokens have names in deepseek_v3, kimi_k2 and glm4_moe only; elsewhere they
 // are left out. Errors, all together: an unknown family, and parts of the model that the family has no name for.
-// Source: transformers 5.24.0 (modeling_*.py, conversion_mapping.py); grok-1: the converted checkpoint's remote code.
+// Source: transformers 5.24.0 (modeling_*.py, conversion_mapping.py); grok-1: the converted checkpoint's remote code;
+// grok-2: sglang, models/grok.py.
 Result<std::vector<HfTensor>> hf_weights(const spec::Model& model, std::string_view family);
 
 // The same as one checkpoint spells it; `has` says whether it holds a tensor of that name. Understood beyond the saved

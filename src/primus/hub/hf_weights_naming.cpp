@@ -102,6 +102,16 @@ constexpr HfNaming grok1() {
   return naming;
 }
 
+constexpr HfNaming grok2() {
+  HfNaming naming = skeleton("grok-2");
+  naming.attn_norm = "pre_attn_norm", naming.mlp_norm = "pre_moe_norm";
+  naming.attn_post_norm = "post_attn_norm", naming.mlp_post_norm = "post_moe_norm";
+  naming.moe = "block_sparse_moe";
+  naming.gate = "w1", naming.up = "w3", naming.down = "w2";
+  naming.shared = "mlp", naming.shared_beside_moe = true;
+  return naming;
+}
+
 // embedding_norm is the norm behind the layers, for all its name.
 constexpr HfNaming lfm2(const char* family) {
   HfNaming naming = skeleton(family);
@@ -163,7 +173,8 @@ constexpr std::array kNamings = {skeleton("llama"),
                                  qwen3_next("qwen3_5_text"),
                                  qwen3_next("qwen3_5_moe_text"),
                                  mamba2(),
-                                 grok1()};
+                                 grok1(),
+                                 grok2()};
 
 }  // namespace
 

@@ -33,6 +33,7 @@ struct HfNaming {
   const char* router = "gate";
   const char* score_bias = "";
   const char* shared = "";
+  bool shared_beside_moe = false;  // <layer>.<shared>, not <layer>.<moe>.<shared>
   const char* shared_gate = "";
   ExpertLayout layout = ExpertLayout::PerExpert;
   const char *gate = "gate_proj", *up = "up_proj", *down = "down_proj";              // of an expert

@@ -42,6 +42,12 @@ void check_inputs(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
   PRIMUS_CHECK(options.dropout.p >= 0 && options.dropout.p < 1 && (options.dropout.p == 0 || options.dropout.keep),
                "attention: dropout needs 0 <= p < 1 and a keep function");
   PRIMUS_CHECK(options.score_cap == 0 || options.dropout.p == 0, "attention: a score cap and dropout together");
+  const at::Tensor& factors = options.cap_factors;
+  PRIMUS_CHECK(
+      !factors.defined() || (options.score_cap != 0 && factors.scalar_type() == at::kFloat && factors.is_contiguous() &&
+                             factors.dim() == 2 && (factors.size(0) == 1 || factors.size(0) == q.size(0)) &&
+                             factors.size(1) == q.size(1)),
+      "attention: cap_factors must be f32 [B or 1, T], of a score cap");
 }
 
 at::Tensor rows_contiguous(const at::Tensor& t) {

@@ -49,6 +49,7 @@ struct AttentionOptions {
   bool causal = true;        // key s is seen by query t when s <= t + S - T
   double softmax_scale = 0;  // 0: 1 / sqrt(D)
   double score_cap = 0;      // cap * tanh(scaled score / cap), not together with dropout; 0: none
+  at::Tensor cap_factors;    // f32 [B or 1, T]: each query's cap is score_cap times its own; undefined: 1
   // int32 [B, T], T == S, not decreasing in t. Causal: the first key that each query sees, for documents, windows and
   // chunks alike. Otherwise: the first position of each token's document. Undefined: 0.
   at::Tensor document_start;

@@ -133,7 +133,7 @@ struct HeadShare {
                     false);
     kernels.product(w.v_rows, depth, w.dout_lanes + i * w.lanes_tile, kQueries, w.dprobabilities, kQueries, keys,
                     kQueries, depth, false);
-    if (s.cap > 0) cap_products(i, keys);
+    if (s.capped()) cap_products(i, keys);
     tile::BackwardStep step{
         w.scores, w.dprobabilities, keys,      s.scale, {}, nullptr, w.lse2 + i * kQueries, w.delta + i * kQueries,
         w.p_rows, w.ds_rows,        w.ds_pairs};
@@ -149,12 +149,12 @@ struct HeadShare {
   // With a cap the gradient of a raw score has one more factor, c = 1 - tanh^2. The step multiplies by (dp - delta), so
   // dp becomes (dp - delta) c + delta.
   void cap_products(int64_t i, int keys) const {
-    cap_scores(s, w.scores, static_cast<int64_t>(keys) * kQueries);
-    const float inward = s.scale / s.cap;
+    const float* inward = s.inward_of(b, i);
+    cap_scores(inward, w.scores, keys);
     for (int key = 0; key < keys; ++key) {
       for (int lane = 0; lane < kQueries; ++lane) {
         const int at = key * kQueries + lane;
-        const float tanh = w.scores[at] * inward, delta = w.delta[i * kQueries + lane];
+        const float tanh = w.scores[at] * inward[lane], delta = w.delta[i * kQueries + lane];
         w.dprobabilities[at] = (w.dprobabilities[at] - delta) * (1 - tanh * tanh) + delta;
       }
     }

@@ -25,12 +25,26 @@ AttentionShape::AttentionShape(const at::Tensor& q, const at::Tensor& k, const A
       d_words((d + words_hold - 1) / words_hold),
       per_word(words_hold),
       scale(static_cast<float>(options.softmax_scale != 0 ? options.softmax_scale
-                                                          : 1.0 / std::sqrt(static_cast<double>(d)))),
-      cap(static_cast<float>(options.score_cap)) {}
+                                                          : 1.0 / std::sqrt(static_cast<double>(d)))) {
+  if (options.score_cap == 0) return;
+  const bool own = options.cap_factors.defined();
+  const int64_t rows = own ? options.cap_factors.size(0) : 1, padded = query_tiles * kQueries;
+  const auto cap = static_cast<float>(options.score_cap);
+  inward.assign(rows * padded, scale / cap);
+  inward_stride = rows > 1 ? padded : 0;
+  for (int64_t row = 0; own && row < rows; ++row) {
+    const float* factors = options.cap_factors.const_data_ptr<float>() + row * t;
+    for (int64_t query = 0; query < t; ++query) inward[row * padded + query] = scale / (cap * factors[query]);
+  }
+}
 
-void cap_scores(const AttentionShape& s, float* scores, int64_t count) {
-  const float inward = s.scale / s.cap, outward = s.cap / s.scale;
-  for (int64_t i = 0; i < count; ++i) scores[i] = std::tanh(scores[i] * inward) * outward;
+void cap_scores(const float* inward, float* scores, int64_t keys) {
+  float outward[kQueries];
+  for (int64_t lane = 0; lane < kQueries; ++lane) outward[lane] = 1 / inward[lane];
+  for (int64_t key = 0; key < keys; ++key, scores += kQueries) {
+    for (int64_t lane = 0; lane < kQueries; ++lane)
+      scores[lane] = std::tanh(scores[lane] * inward[lane]) * outward[lane];
+  }
 }
 
 VisibleKeys visible_keys(const AttentionOptions& options, int64_t num_batch, int64_t num_queries, int64_t num_keys) {
@@ -140,7 +154,7 @@ struct QueryTile {
       if (bounds.sees_none(first_key, count)) continue;
       kernels.product(keys.k_tile(s, b, g, j), s.d_words, w.q_lanes, kQueries, w.scores, kQueries,
                       static_cast<int>(count), kQueries, static_cast<int>(s.d_words), false);
-      if (s.cap > 0) cap_scores(s, w.scores, count * kQueries);
+      if (s.capped()) cap_scores(s.inward_of(b, i), w.scores, count);
       tile::ForwardStep step{w.scores, static_cast<int>(count), s.scale * 1.44269504f, {}, nullptr, w.max, w.sum,
                              w.out,    static_cast<int>(s.d),   w.probabilities};
       if (!bounds.sees_all(first_key, count)) step.mask = tile_mask(visible, b, i, first_key);

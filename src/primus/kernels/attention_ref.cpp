@@ -9,7 +9,8 @@ namespace {
 
 struct Problem {
   at::Tensor q, k, v;  // f64 [B, H, T or S, D], keys repeated for every head of their group
-  double scale, cap;
+  double scale;
+  at::Tensor cap;   // f64, fits [B, H, T, S]; undefined: none
   at::Tensor seen;  // f64 [B, T, S] 1 or 0
   at::Tensor keep;  // f64 [B, H, T, S]: dropout factors
 };
@@ -54,6 +55,13 @@ at::Tensor keep_factors(int64_t num_batch, int64_t num_heads, int64_t t, int64_t
   return keep;
 }
 
+at::Tensor caps(const AttentionOptions& options) {
+  if (options.score_cap == 0) return {};
+  const at::Tensor one = at::full({1, 1}, options.score_cap, at::kDouble);
+  const at::Tensor all = options.cap_factors.defined() ? one * options.cap_factors.to(at::kDouble) : one;
+  return all.unsqueeze(1).unsqueeze(-1);
+}
+
 Problem problem(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const AttentionOptions& options) {
   const int64_t b = q.size(0), t = q.size(1), h = q.size(2), s = k.size(1);
   const double scale =
@@ -62,7 +70,7 @@ Problem problem(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, c
           heads(k, h),
           heads(v, h),
           scale,
-          options.score_cap,
+          caps(options),
           seen_keys(b, t, s, options),
           keep_factors(b, h, t, s, options.dropout)};
 }
@@ -74,7 +82,7 @@ at::Tensor raw_scores(const Problem& p) {
 // Capped and masked scores [B, H, T, S].
 at::Tensor scores(const Problem& p) {
   at::Tensor s = raw_scores(p);
-  if (p.cap != 0) s = p.cap * (s / p.cap).tanh();
+  if (p.cap.defined()) s = p.cap * (s / p.cap).tanh();
   return s.masked_fill(p.seen.unsqueeze(1) == 0, -std::numeric_limits<double>::infinity());
 }
 
@@ -108,7 +116,7 @@ AttentionGrads attention_backward_reference(const at::Tensor& dout, const at::Te
   const at::Tensor dprobability = at::matmul(dout_heads, p.v.transpose(2, 3)) * p.keep;
   // softmax: ds = p (dp - sum over keys of p dp)
   at::Tensor ds = probability * (dprobability - (probability * dprobability).sum(-1, true)) * p.scale;
-  if (p.cap != 0) ds = ds * (1 - (raw_scores(p) / p.cap).tanh().square());
+  if (p.cap.defined()) ds = ds * (1 - (raw_scores(p) / p.cap).tanh().square());
   AttentionGrads grads;
   grads.dq = at::matmul(ds, p.k).transpose(1, 2).to(q.scalar_type()).contiguous();
   grads.dk = group_sums(at::matmul(ds.transpose(2, 3), p.q), k);

@@ -23,15 +23,21 @@ struct AttentionShape {
   int64_t d_words;  // words of a row
   int64_t per_word;
   float scale;
-  float cap;  // of scaled scores; 0: none
+  // With a cap: each query's scale / cap, [B or 1, T padded to whole tiles]; empty without one.
+  std::vector<float> inward;
+  int64_t inward_stride = 0;  // 0: the same for every b
 
   AttentionShape(const at::Tensor& q, const at::Tensor& k, const AttentionOptions& options, int64_t words_hold);
   int64_t key_words() const { return tile::kKeys / per_word; }
   int64_t query_words() const { return tile::kQueries / per_word; }
+  bool capped() const { return !inward.empty(); }
+  const float* inward_of(int64_t batch, int64_t tile) const {
+    return inward.data() + batch * inward_stride + tile * tile::kQueries;
+  }
 };
 
-// Raw products whose scaled value is cap * tanh(scale * score / cap).
-void cap_scores(const AttentionShape& s, float* scores, int64_t count);
+// Raw products [keys, queries of a tile] whose scaled value is cap * tanh(scale * score / cap). inward: inward_of.
+void cap_scores(const float* inward, float* scores, int64_t keys);
 
 void attention_forward_tiled(const tile::Kernels& kernels, const at::Tensor& q, const at::Tensor& k,
                              const at::Tensor& v, const AttentionOptions& options, at::Tensor out, at::Tensor lse);

@@ -1,5 +1,7 @@
 #include "primus/nn/attention.h"
 
+#include <cmath>
+
 #include "primus/base/check.h"
 #include "primus/kernels/norm.h"
 #include "primus/kernels/rope.h"
@@ -81,12 +83,16 @@ struct QkNormFunction : Function<QkNormFunction> {
   }
 };
 
-// How much the queries of each position grow (Llama 4): f32 [b or 1, t, 1, 1].
+// How much the scores of each position grow: f32 [b or 1, t, 1, 1].
 at::Tensor temperatures(const spec::TemperatureTuning& rule, const Context& context, int64_t num_tokens) {
   const at::Tensor places =
       context.positions.defined()
           ? context.positions.to(at::kDouble)
           : at::arange(num_tokens, at::kDouble).add(static_cast<double>(context.start_position)).unsqueeze(0);
+  if (rule.log_length > 0) {
+    const at::Tensor ratio = places.log() / std::log(static_cast<double>(rule.log_length));
+    return at::where(places > rule.log_length, ratio, at::ones_like(ratio)).to(at::kFloat).unsqueeze(-1).unsqueeze(-1);
+  }
   const at::Tensor growth = (places.add(1) / rule.floor_scale).floor().log1p();
   return growth.mul(rule.scale).add(1).to(at::kFloat).unsqueeze(-1).unsqueeze(-1);
 }
@@ -134,6 +140,9 @@ struct AttentionCall : torch::CustomClassHolder {
                                       .softmax_scale = shape.softmax_scale,
                                       .score_cap = shape.logit_soft_cap,
                                       .document_start = first_key};
+    // Queries have grown already; a cap that grows with them is one in front of the growth.
+    if (temperature.defined() && shape.temperature->log_length > 0 && shape.logit_soft_cap != 0)
+      options.cap_factors = temperature.squeeze(-1).squeeze(-1).contiguous();
     if (context.training && shape.dropout > 0) options.dropout = stream.dropout(shape.dropout);
     return options;
   }

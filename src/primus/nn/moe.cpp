@@ -20,7 +20,8 @@ MoeLayer::MoeLayer(const spec::Moe& moe, const std::string& prefix, int64_t hidd
       layer_index_(layer_index),
       router_(moe, prefix, hidden, first, layer_index, options.plain_router),
       experts_(moe, prefix, moe.latent_size > 0 ? moe.latent_size : hidden, first, options.plain_experts),
-      recompute_shared_(options.recompute_shared) {
+      recompute_shared_(options.recompute_shared),
+      output_multiplier_(moe.output_multiplier) {
   if (moe.latent_size > 0) {
     latent_down_ = projection({{prefix + ".latent_down", moe.latent_size, first.up}}, hidden, first.law);
     latent_up_ = projection({{prefix + ".latent_up", hidden, first.down}}, moe.latent_size, first.law);
@@ -37,11 +38,12 @@ at::Tensor MoeLayer::forward(const at::Tensor& x_bth, const Context& context) {
   const at::Tensor out_nd = experts_.forward(in_btd.reshape({-1, in_btd.size(-1)}), routing, context);
   at::Tensor y_bth = out_nd.view(in_btd.sizes());
   if (latent_up_) y_bth = linear(y_bth, *latent_up_, nullptr, context);
-  if (!shared_) return y_bth;
+  const auto scaled = [this](const at::Tensor& y) { return output_multiplier_ == 1 ? y : y * output_multiplier_; };
+  if (!shared_) return scaled(y_bth);
   const auto share = [this, context](const at::Tensor& x) { return shared_->forward(x, context); };
   at::Tensor shared_bth = recompute_shared_ ? recompute(share, x_bth) : share(x_bth);
   if (shared_gate_) shared_bth = shared_bth * linear(x_bth, *shared_gate_, nullptr, context).sigmoid();
-  return y_bth + shared_bth;
+  return scaled(y_bth + shared_bth);
 }
 
 std::vector<Parameter*> MoeLayer::parameters() {

@@ -26,7 +26,8 @@ class MoeLayer {
   MoeLayer(const spec::Moe& moe, const std::string& prefix, int64_t hidden, const FirstWeights& first,
            int64_t layer_index, MoeOptions options = {});
 
-  // sum of weighted experts, behind and before the latent projections where there are, + shared MLP.
+  // sum of weighted experts, behind and before the latent projections where there are, + shared MLP, times the output
+  // multiplier.
   //   [b, t, h] -> [b, t, h]
   at::Tensor forward(const at::Tensor& x_bth, const Context& context);
 
@@ -49,6 +50,7 @@ class MoeLayer {
   std::unique_ptr<Parameter> latent_down_, latent_up_, shared_gate_;
   std::unique_ptr<Mlp> shared_;
   bool recompute_shared_;
+  double output_multiplier_;
 };
 
 }  // namespace primus::nn

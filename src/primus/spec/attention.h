@@ -52,9 +52,12 @@ struct QkNorm {
 // One more logit per head in the softmax denominator.
 enum class Sink { None, Zero, Learned };
 
-// Queries of layers without positions grow with their place: 1 + scale * ln(1 + floor((position + 1) / floor_scale)).
+// Scores grow with the place of their query (position from 0), by one of two rules:
+//   1 + scale * ln(1 + floor((position + 1) / floor_scale)), in front of the cap (Llama 4), or
+//   ln(position) / ln(log_length) behind position log_length, behind the cap (Grok 2).
 struct TemperatureTuning {
   double scale = 0.1, floor_scale = 8192;
+  int64_t log_length = 0;  // > 0: the second rule
 };
 
 struct Attention {

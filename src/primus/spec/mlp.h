@@ -76,9 +76,10 @@ struct Moe {
   int64_t num_experts = 0;
   int64_t top_k = 0;
   Mlp expert;
-  int64_t latent_size = 0;      // routed experts work in this width, between two projections; 0: hidden_size
-  int64_t shared_ffn_size = 0;  // width of the MLP that every token passes; 0: none
-  bool shared_gate = false;     // sigmoid(x w) on the shared MLP's output
+  int64_t latent_size = 0;       // routed experts work in this width, between two projections; 0: hidden_size
+  int64_t shared_ffn_size = 0;   // width of the MLP that every token passes; 0: none
+  bool shared_gate = false;      // sigmoid(x w) on the shared MLP's output
+  double output_multiplier = 1;  // of the sum of experts and shared MLP
   Router router;
   std::optional<Capacity> capacity;                  // nothing: no token is dropped
   bool plain_router = false, plain_experts = false;  // the engine's reference routines: slower, the same numbers

@@ -40,7 +40,7 @@ void visit(V&& v, S& s) {
 
 template <class V, FieldsOf<TemperatureTuning> S>
 void visit(V&& v, S& s) {
-  v("scale", s.scale), v("floor_scale", s.floor_scale);
+  v("scale", s.scale), v("floor_scale", s.floor_scale), v("log_length", s.log_length);
 }
 
 template <class V, FieldsOf<Attention> S>
@@ -90,8 +90,9 @@ void visit(V&& v, S& s) {
 template <class V, FieldsOf<Moe> S>
 void visit(V&& v, S& s) {
   v("num_experts", s.num_experts), v("top_k", s.top_k), v("expert", s.expert), v("latent_size", s.latent_size),
-      v("shared_ffn_size", s.shared_ffn_size), v("shared_gate", s.shared_gate), v("router", s.router),
-      v("capacity", s.capacity), v("plain_router", s.plain_router), v("plain_experts", s.plain_experts);
+      v("shared_ffn_size", s.shared_ffn_size), v("shared_gate", s.shared_gate),
+      v("output_multiplier", s.output_multiplier), v("router", s.router), v("capacity", s.capacity),
+      v("plain_router", s.plain_router), v("plain_experts", s.plain_experts);
 }
 
 template <class V, FieldsOf<LayerInit> S>

@@ -186,6 +186,16 @@ GROK1 = dict(model_type="grok-1", architectures=["Grok1ModelForCausalLM"], vocab
              rms_norm_eps=1e-5, num_experts=8, num_experts_per_tok=2, output_router_logits=False,
              router_aux_loss_coef=0.001, tie_word_embeddings=True)
 
+GROK2 = dict(model_type="git", architectures=["Grok1ForCausalLM"], vocab_size=131072, hidden_size=8192,
+             intermediate_size=32768, moe_intermediate_size=16384, num_hidden_layers=64, num_attention_heads=64,
+             num_key_value_heads=8, head_dim=128, embedding_multiplier_scale=90.50966799187809,
+             output_multiplier_scale=0.5, max_position_embeddings=131072, num_experts_per_tok=2, num_local_experts=8,
+             residual_moe=True, rms_norm_eps=1e-5, final_logit_softcapping=50, attn_logit_softcapping=30.0,
+             router_logit_softcapping=30.0, rope_theta=208533496, attn_temperature_len=1024, sliding_window_size=-1,
+             global_attn_every_n=1, torch_dtype="bfloat16", rope_type="original",
+             original_max_position_embeddings=8192, scaling_factor=16.0, extrapolation_factor=1.0, attn_factor=1.0,
+             beta_fast=8, beta_slow=1)
+
 PUBLISHED = {
     "llama2_7B": llama(4096, 32, 32, 32, 11008, 32000, 10000.0, 4096),
     "llama2_13B": llama(5120, 40, 40, 40, 13824, 32000, 10000.0, 4096),
@@ -244,6 +254,7 @@ PUBLISHED = {
     "gpt2": dict(model_type="gpt2", architectures=["GPT2LMHeadModel"], n_embd=768, n_layer=12, n_head=12,
                  n_positions=1024, n_ctx=1024, vocab_size=50257),
     "grok1": GROK1,
+    "grok2": GROK2,
     "lfm2_350M": lfm2(1024, 16, 16, 6656, [2, 5, 8, 10, 12, 14]),
     "lfm2_1.2B": lfm2(2048, 16, 32, 12288, [2, 5, 8, 10, 12, 14]),
     "lfm2_8B_A1B": LFM2_MOE,
@@ -257,8 +268,9 @@ PUBLISHED = {
     "mamba_codestral_7B": mamba2(4096, 64, 128, 8, 32768, False),
 }
 
-# Families that transformers does not have: counts from their published checkpoints.
-ELSEWHERE = {"grok1": 315684820992}
+# Families that transformers does not have: the count of the published checkpoint (grok1), the sum of the shapes that
+# shapes_2 of tests/golden/hf_models/make_grok.py gives for the published sizes (grok2; its card says 270 B).
+ELSEWHERE = {"grok1": 315684820992, "grok2": 269515497472}
 
 
 def count(config):

@@ -35,6 +35,7 @@ std::vector<Case> mask_cases() {
 std::vector<Case> score_cases() {
   const auto learned = [](A& a) { a.sink = spec::Sink::Learned; };
   const auto cap = [](A& a) { a.logit_soft_cap = 1.5; };
+  const auto growing = [](A& a) { a.temperature = spec::TemperatureTuning{.log_length = 3}; };
   const auto temperature = [](A& a) { a.temperature = spec::TemperatureTuning{.scale = 0.4, .floor_scale = 5}; };
   return {
       {"ZeroSink", with_attention(llama(), [](A& a) { a.sink = spec::Sink::Zero; })},
@@ -67,6 +68,24 @@ std::vector<Case> score_cases() {
                       }),
        {},
        true},
+      {"LogTemperature", with_attention(llama(), growing)},
+      {"LogTemperatureBehindACapInDocuments",
+       with_attention(llama(),
+                      [&](A& a) {
+                        cap(a);
+                        growing(a);
+                      }),
+       {},
+       true},
+      {"LogTemperatureBehindACapWithSinksAndRecomputation",
+       with_attention(llama(),
+                      [&](A& a) {
+                        cap(a);
+                        growing(a);
+                        learned(a);
+                        a.window_keys = 6;
+                      }),
+       recomputed_parts()},
       {"OutputGate", with_attention(llama(), [](A& a) { a.output_gate = true; })},
       {"OutputGateWithRecomputation", with_attention(gpt2(), [](A& a) { a.output_gate = true; }), recomputed_parts()},
   };

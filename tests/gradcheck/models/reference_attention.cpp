@@ -95,12 +95,16 @@ at::Tensor ReferenceLayers::kept(const spec::Attention& a, const std::string& na
 at::Tensor ReferenceLayers::probabilities(const Heads& heads, const spec::Attention& a, const std::string& name) const {
   const int64_t b = heads.q.size(0), t = heads.q.size(1);
   at::Tensor q = heads.q;
-  if (a.temperature) {
-    const at::Tensor place = positions(b, t).to(at::kDouble).view({b, t, 1, 1});
+  const at::Tensor place = positions(b, t).to(at::kDouble).view({b, t, 1, 1});
+  if (a.temperature && a.temperature->log_length == 0) {
     q = q * (1 + a.temperature->scale * at::log(1 + at::floor((place + 1) / a.temperature->floor_scale)));
   }
   at::Tensor scores = at::einsum("bqnd,bknd->bnqk", {q, heads.k}) * a.softmax_scale;
   if (a.logit_soft_cap != 0) scores = a.logit_soft_cap * at::tanh(scores / a.logit_soft_cap);
+  if (a.temperature && a.temperature->log_length > 0) {
+    const auto length = static_cast<double>(a.temperature->log_length);
+    scores = scores * at::where(place > length, at::log(place) / std::log(length), 1.0).view({b, 1, t, 1});
+  }
   scores = scores.masked_fill(visible(a, b, t).logical_not().unsqueeze(1), -1e300);
   if (a.sink == spec::Sink::None) return at::softmax(scores, -1);
   const at::Tensor sinks =

@@ -117,7 +117,7 @@ at::Tensor ReferenceLayers::moe(const at::Tensor& y_bth, const spec::Moe& moe, c
     const at::Tensor shared = mlp(y, moe.expert, name + ".shared");
     out = out + (moe.shared_gate ? shared * at::sigmoid(linear(y, name + ".shared_gate", false)) : shared);
   }
-  return out.view(y_bth.sizes());
+  return (out * moe.output_multiplier).view(y_bth.sizes());
 }
 
 // spec::BalanceLoss over one micro-batch or each of its rows, and the z-loss of arXiv 2202.08906, equation 5. Loads are

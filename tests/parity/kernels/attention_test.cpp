@@ -267,6 +267,20 @@ TEST(Attention, ScoresAreCapped) {
   }
 }
 
+TEST(Attention, EveryQueryMayHaveACapOfItsOwn) {
+  for (const Case& c : {Case{3, 7, 7, 3, 1, 8}, Case{2, 129, 129, 6, 2, 40}, Case{2, 3, 70, 2, 2, 64}}) {
+    for (const bool alike : {false, true}) {  // in all sequences
+      AttentionOptions options;
+      options.softmax_scale = 0.7;
+      options.score_cap = 1.3;
+      options.cap_factors = (noise({alike ? 1 : c.b, c.t}, 9, at::kFloat).abs() + 0.5).contiguous();
+      for (const RouteCase& r : kRoutes) {
+        expect_matches_reference(r.route, Inputs(c, r.dtype), options, r.tolerance, name(c) + r.route.to_string());
+      }
+    }
+  }
+}
+
 TEST(Attention, CapAndWindowAndSlicesGoTogether) {
   const int64_t t = 83, h = 6, g = 2, d = 24;
   AttentionOptions options;
@@ -296,11 +310,13 @@ TEST(Attention, TheReferencesGradientOfACapIsAutograds) {
   AttentionOptions options;
   options.softmax_scale = 0.8;
   options.score_cap = 1.7;
+  options.cap_factors = noise({c.b, c.t}, 9, at::kFloat).abs() + 0.5;
   options.document_start = window_starts(c.b, c.t, 4);
   const AttentionGrads got = attention_backward_reference(in.dout, in.q, in.k, in.v, options);
   const at::Tensor q = in.q.clone().requires_grad_(true), k = in.k.clone().requires_grad_(true),
                    v = in.v.clone().requires_grad_(true);
-  const at::Tensor scores = 1.7 * (0.8 * at::einsum("bthd,bshd->bhts", {q, k.repeat_interleave(2, 2)}) / 1.7).tanh();
+  const at::Tensor cap = 1.7 * options.cap_factors.to(at::kDouble).view({c.b, 1, c.t, 1});
+  const at::Tensor scores = cap * (0.8 * at::einsum("bthd,bshd->bhts", {q, k.repeat_interleave(2, 2)}) / cap).tanh();
   const at::Tensor rows = at::arange(c.t), distance = rows.unsqueeze(1) - rows.unsqueeze(0);
   const at::Tensor hidden = (distance < 0).logical_or(distance >= 4);
   const at::Tensor p = at::softmax(scores.masked_fill(hidden, -1e300), -1);

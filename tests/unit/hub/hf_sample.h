@@ -29,9 +29,28 @@ inline Json tiny_grok() {
       {"num_experts_per_tok", 2}, {"tie_word_embeddings", false}};
 }
 
-// The tiny configurations that transformers wrote, `most` of each family, and grok-1, which it does not have.
+inline Json tiny_grok2() {
+  return {{"model_type", "git"},
+          {"architectures", {"Grok1ForCausalLM"}},
+          {"hidden_size", 24},
+          {"num_hidden_layers", 2},
+          {"num_attention_heads", 4},
+          {"num_key_value_heads", 2},
+          {"head_dim", 10},
+          {"intermediate_size", 19},
+          {"moe_intermediate_size", 11},
+          {"vocab_size", 99},
+          {"num_local_experts", 3},
+          {"num_experts_per_tok", 2},
+          {"residual_moe", true},
+          {"embedding_multiplier_scale", 3.5},
+          {"output_multiplier_scale", 0.25},
+          {"attn_temperature_len", 9}};
+}
+
+// The tiny configurations that transformers wrote, `most` of each family, and grok 1 and 2, which it does not have.
 inline std::vector<TinyModel> tiny_models(int most = 6) {
-  std::vector<TinyModel> all = {tiny_model("grok-1", tiny_grok())};
+  std::vector<TinyModel> all = {tiny_model("grok-1", tiny_grok()), tiny_model("grok-2", tiny_grok2())};
   for (const Json& one : golden_cases()) {
     const auto name = one.at("name").get<std::string>();
     if (name.starts_with("tiny_") && name.back() - '0' < most) all.push_back(tiny_model(name, one.at("config")));

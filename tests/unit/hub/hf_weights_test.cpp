@@ -81,8 +81,9 @@ TEST(HfWeights, FurtherPredictionsAreLayersBehindTheLast) {
 // B051: equal shapes hide a swap.
 TEST(HfWeights, NormNamesMeanWhatTheFamilyMeansByThem) {
   const auto piece = [](const std::string& name, const std::string& tensor) {
-    const TinyModel tiny =
-        name == "grok-1" ? tiny_model(name, test::tiny_grok()) : tiny_model(name, golden_config(name));
+    const TinyModel tiny = name == "grok-1"   ? tiny_model(name, test::tiny_grok())
+                           : name == "grok-2" ? tiny_model(name, test::tiny_grok2())
+                                              : tiny_model(name, golden_config(name));
     return tensors_of(tiny).at("model.layers.1." + tensor).parts[0].piece;
   };
   EXPECT_EQ(piece("tiny_llama_0", "post_attention_layernorm.weight"), "layer.1.mlp_norm.weight");
@@ -96,6 +97,8 @@ TEST(HfWeights, NormNamesMeanWhatTheFamilyMeansByThem) {
   EXPECT_EQ(piece("tiny_glm4_0", "post_mlp_layernorm.weight"), "layer.1.mlp_post_norm.weight");
   EXPECT_EQ(piece("grok-1", "pre_moe_norm.scale"), "layer.1.mlp_norm.weight");
   EXPECT_EQ(piece("grok-1", "post_attn_norm.scale"), "layer.1.attn_post_norm.weight");
+  EXPECT_EQ(piece("grok-2", "mlp.up_proj.weight"), "layer.1.moe.shared.up.weight");
+  EXPECT_EQ(piece("grok-2", "block_sparse_moe.experts.2.w3.weight"), "layer.1.moe.expert.2.up.weight");
   EXPECT_EQ(piece("grok-1", "moe_block.experts.2.linear_v.weight"), "layer.1.moe.expert.2.up.weight");
   EXPECT_EQ(piece("tiny_mixtral_0", "block_sparse_moe.experts.1.w3.weight"), "layer.1.moe.expert.1.up.weight");
   EXPECT_EQ(piece("tiny_mixtral_0", "block_sparse_moe.experts.1.w2.weight"), "layer.1.moe.expert.1.down.weight");

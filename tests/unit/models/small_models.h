@@ -77,6 +77,10 @@ inline std::vector<std::pair<std::string, spec::Model>> all_kinds() {
          l.attention.rope.reset();
          l.attention.temperature = spec::TemperatureTuning{.scale = 0.5, .floor_scale = 3};
        })},
+      {"capped scores that grow", with([](M&, L& l) {
+         l.attention.logit_soft_cap = 0.7;
+         l.attention.temperature = spec::TemperatureTuning{.log_length = 3};
+       })},
       {"norms and a gate", with([](M&, L& l) {
          l.attention.qk_norm = spec::QkNorm{};
          l.attention.output_gate = true;

@@ -83,13 +83,13 @@ TEST_F(Attention, FirstVisiblePositionIsTheLatestOfAllRules) {
 }
 
 // Two keys, 0 and 1, whose values are 0 and 1: the output is the sigmoid of the grown query.
-TEST_F(Attention, QueriesGrowWithTheirPlace) {  // Llama 4
+TEST_F(Attention, QueriesGrowWithTheirPlace) {
   spec::Attention shape = {.num_heads = 1,
                            .num_kv_heads = 1,
                            .head_dim = 2,
                            .softmax_scale = 1,
                            .temperature = spec::TemperatureTuning{.scale = 0.1, .floor_scale = 8192}};
-  const auto temperature_at = [&](int64_t position) {
+  const auto growth_at = [&](int64_t position) {
     const at::Tensor qkv = at::zeros({1, 2, 6});
     qkv.select(2, 0).fill_(3);  // queries
     qkv[0][1][2] = 1;           // key of the second token
@@ -97,13 +97,21 @@ TEST_F(Attention, QueriesGrowWithTheirPlace) {  // Llama 4
     Context context = context_;
     context.positions = at::tensor({position - 1, position}, at::kLong).unsqueeze(0);
     const double share = attention(qkv, {.shape = &shape, .name = "a"}, context)[0][1][0].item<double>();
-    return std::log(share / (1 - share)) / 3;
+    return std::log(share / (1 - share));
   };
+  const auto temperature_at = [&](int64_t position) { return growth_at(position) / 3; };  // Llama 4
   EXPECT_NEAR(temperature_at(1), 1, 1e-5);
   EXPECT_NEAR(temperature_at(8190), 1, 1e-5);
   EXPECT_NEAR(temperature_at(8191), 1 + 0.1 * std::log(2.0), 1e-5);
   EXPECT_NEAR(temperature_at(16382), 1 + 0.1 * std::log(2.0), 1e-5);
   EXPECT_NEAR(temperature_at(16383), 1 + 0.1 * std::log(3.0), 1e-5);
+  shape.temperature = spec::TemperatureTuning{.log_length = 1024};  // Grok 2: behind the cap
+  shape.logit_soft_cap = 2;
+  const double capped = 2 * std::tanh(3.0 / 2);
+  EXPECT_NEAR(growth_at(1), capped, 1e-5);
+  EXPECT_NEAR(growth_at(1024), capped, 1e-5);
+  EXPECT_NEAR(growth_at(1025), capped * std::log(1025) / std::log(1024), 1e-5);
+  EXPECT_NEAR(growth_at(1024 * 1024), capped * 2, 1e-5);
 }
 
 TEST_F(Attention, ScoresAreCappedBeforeTheyAreHidden) {
