@@ -1,6 +1,7 @@
 #include "primus/tensor/runtime.h"
 
 #include <ATen/Version.h>
+#include <cstdlib>
 #include <dlfcn.h>
 #ifdef __GLIBC__
 #include <malloc.h>
@@ -47,6 +48,14 @@ std::string CpuFeatures::to_string() const {
 
 namespace {
 
+// Not "never", and a kernel that knows them: elsewhere libtorch's request would fail, and it would say so.
+bool kernel_gives_huge_pages() {
+  std::ifstream file("/sys/kernel/mm/transparent_hugepage/enabled");
+  std::string choice;
+  return std::getline(file, choice) &&
+         (choice.find("[madvise]") != std::string::npos || choice.find("[always]") != std::string::npos);
+}
+
 CpuFeatures detect_features() {
   CpuFeatures features;
   features.model = cpu_model_name();
@@ -72,6 +81,10 @@ void configure_allocator() {
   mallopt(M_MMAP_MAX, 0);         // large blocks come from the heap, where they are found again
   mallopt(M_TRIM_THRESHOLD, -1);  // and never go back to the kernel
   mallopt(M_TOP_PAD, 64 << 20);
+#endif
+#ifdef __linux__
+  // libtorch reads this with its first tensor: blocks of 2 MB and more then start at a huge page and ask for them.
+  if (kernel_gives_huge_pages()) ::setenv("THP_MEM_ALLOC_ENABLE", "1", /*overwrite=*/0);
 #endif
 }
 

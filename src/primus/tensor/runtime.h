@@ -18,8 +18,9 @@ struct CpuFeatures {
 const CpuFeatures& cpu_features();
 
 // Makes glibc keep freed memory instead of giving every large tensor back to the kernel (page faults otherwise cost
-// 12-20 % of a training step). Call first thing in main, before any other thread exists; later calls change nothing.
-// Does nothing on other C libraries.
+// 12-20 % of a training step), and libtorch ask for huge pages (3-5 %) unless THP_MEM_ALLOC_ENABLE is set already. Call
+// first thing in main, before any other thread or tensor exists; later calls change nothing. Does nothing on other C
+// libraries and kernels.
 void configure_allocator();
 
 // The team size of libtorch's operators and of our own kernels (tensor/parallel.h). At least 1.
