@@ -110,6 +110,24 @@ eval_iters: 0
 log_interval: 1
 YAML
 
+# Mamba 2 has no vocabulary of its own: made-up data are numbers below 32,000.
+cat <<YAML | experiment_file bridge-mamba megatron_bridge pretrain_trainer.yaml mamba_130M.yaml
+flavor: mamba2_130m_pretrain_config
+train_iters: $steps
+micro_batch_size: 2
+global_batch_size: 4
+seq_length: 32
+lr: 2.0e-2
+min_lr: 2.0e-2
+lr_warmup_iters: 2
+mock: true
+use_null_tokenizer: true
+model: {num_layers: 3, hidden_size: 64, ffn_hidden_size: 96, mamba_head_dim: 16, mamba_state_dim: 12, num_attention_heads: 4, hybrid_attention_ratio: 0.34}
+checkpoint: {save_interval: 10}
+eval_iters: 0
+log_interval: 1
+YAML
+
 titan_two=(parallelism.data_parallel_shard_degree=1 parallelism.data_parallel_replicate_degree=2)
 proves titan 1e-5 "${titan_two[@]}"
 proves titan-qwen3 1e-5 "${titan_two[@]}"
@@ -117,3 +135,4 @@ maxtext_two=(per_device_batch_size=1 ici_data_parallelism=2 ici_fsdp_parallelism
 proves maxtext 1e-5 "${maxtext_two[@]}"
 proves maxtext-bf16 3e-2 "${maxtext_two[@]}"
 proves bridge 2e-3
+proves bridge-mamba 2e-3

@@ -137,9 +137,17 @@ void tokenizer(Translation& t, BridgeConfig& config) {
     if (model.vocab_size > 0) return;
     model.vocab_size = *ids;
     model.padded_vocab_size = padded_vocab_size(model.vocab_size, model.vocab_divisor, t.run.parallel.tensor);
-  } else if (!tokenizer.model.empty()) {
-    tokenizer.preset_name += " " + tokenizer.model;
+    return;
   }
+  if (!tokenizer.model.empty()) tokenizer.preset_name += " " + tokenizer.model;
+  if (!t.run.data.mock || model.vocab_size > 0) return;
+  // A run on made-up data loads no tokenizer, and nothing else knows how many ids there are.
+  model.vocab_size = kNullTokenizerIds;
+  model.padded_vocab_size = padded_vocab_size(model.vocab_size, model.vocab_divisor, t.run.parallel.tensor);
+  t.warning("tokenizer.tokenizer_model",
+            "made-up data need no tokenizer, so that its size is not known: " + format_thousands(kNullTokenizerIds) +
+                " ids, as with use_null_tokenizer",
+            "set use_null_tokenizer: true to say so");
 }
 
 void checkpoint(Translation& t, BridgeConfig& config) {

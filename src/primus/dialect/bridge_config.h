@@ -56,6 +56,8 @@ class BridgeConfig {
   std::map<std::string, TypedValue, std::less<>> values_;
 };
 
+constexpr int64_t kNullTokenizerIds = 32000;  // of the recipes that take none
+
 // Steps 1 to 4 of upstream: recipe, keyword arguments, maps, flat keys. What upstream drops or skips is a warning.
 // A recipe that does not exist is an error; the container is then some other recipe's, so that the rest is checked.
 void resolve_bridge(Translation& t, BridgeConfig& config);

@@ -5,6 +5,7 @@
 
 #include "primus/base/strings.h"
 #include "primus/dialect/bridge_config.h"
+#include "primus/dialect/mamba_stack.h"
 
 namespace primus::dialect {
 
@@ -181,11 +182,6 @@ void vary_layers(BridgeConfig& config, spec::Model& model, const std::optional<s
   const std::vector<int64_t> window = config.integers("model.window_size");
   const auto skip = config.maybe_text("model.window_attn_skip_freq");
   const auto no_rope = config.maybe_text("model.no_rope_freq");
-  const std::string mixers = config.text("model.hybrid_override_pattern");
-  const double attention_part = config.number("model.hybrid_attention_ratio");
-  (void)config.number("model.hybrid_mlp_ratio");
-  (void)config.integer("model.mamba_num_groups");
-  const bool hybrid = !mixers.empty() || attention_part > 0 || config.text("model.position_embedding_type") == "none";
   const auto skip_period = skip ? parse_int(*skip) : std::nullopt;
   const auto rope_period = no_rope ? parse_int(*no_rope) : std::nullopt;
   for (size_t i = 0; i < layers; ++i) {
@@ -196,8 +192,23 @@ void vary_layers(BridgeConfig& config, spec::Model& model, const std::optional<s
     const bool sees_all = skip_period && *skip_period > 0 && number % *skip_period == 0;
     if (window.size() == 2 && !sees_all) layer.attention.window_keys = window[0] + 1;
     if (rope_period && *rope_period > 0 && number % *rope_period == 0) layer.attention.rope.reset();
-    if (hybrid) layer.other_mixer = i < mixers.size() && mixers[i] == '*' ? "attention among mamba" : "mamba";
   }
+}
+
+// Positions are "none" in the providers of Mamba stacks alone.
+void mamba_layers(Translation& t, BridgeConfig& config) {
+  MambaStack stack{.prefix = "model."};
+  stack.head_dim = config.integer("model.mamba_head_dim");
+  stack.state_dim = config.integer("model.mamba_state_dim");
+  stack.num_groups = config.integer("model.mamba_num_groups");
+  stack.num_heads = config.maybe_integer("model.mamba_num_heads");
+  stack.attention_ratio = config.number("model.hybrid_attention_ratio");
+  stack.mlp_ratio = config.number("model.hybrid_mlp_ratio");
+  stack.pattern = config.maybe_text("model.hybrid_override_pattern");
+  const bool mixed = stack.pattern || stack.attention_ratio > 0 || stack.mlp_ratio > 0;
+  if (!mixed && config.text("model.position_embedding_type") != "none") return;
+  if (!t.run.model.layers.front().attention.latent) return use_mamba_stack(t, stack);
+  for (spec::LayerSpec& layer : t.run.model.layers) layer.other_mixer = "mamba among latent attention";  // zebra
 }
 
 void vocabulary(BridgeConfig& config, spec::Model& model, int64_t tensor_ranks) {
@@ -236,6 +247,7 @@ void bridge_model(Translation& t, BridgeConfig& config) {
   const int64_t layers = t.limited_layers("model.num_layers", config.integer("model.num_layers"));
   model.layers.assign(static_cast<size_t>(std::max<int64_t>(1, layers)), layer);
   vary_layers(config, model, moe(config, layer.mlp));
+  mamba_layers(t, config);
 
   const int64_t depth = config.integer("model.mtp_num_layers");
   const double weight = config.number("model.mtp_loss_scaling_factor");

@@ -9,8 +9,6 @@ namespace primus::dialect {
 
 namespace {
 
-constexpr int64_t kNullTokenizerIds = 32000;
-
 // ---------------------------------------------------------------- which recipe
 std::string_view without_package(std::string_view module) {
   for (const std::string_view prefix : {"primus.backends.megatron_bridge.recipes.", "megatron.bridge.recipes."})

@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::string_view kLayer = "model.layers";
 constexpr std::string_view kMlaOn = "model.multi_latent_attention", kMoeOn = "model.num_moe_experts";
-constexpr std::string_view kMamba = "mamba layers";
+constexpr std::string_view kStack = "model.layers.mamba2 model.layers.has_mixer model.layers.has_mlp";
 
 constexpr Parameter kShape[] = {
     // ------------------------------------------------------------------------------------------------ shape
@@ -244,13 +244,18 @@ constexpr Parameter kFamilies[] = {
     honoured("model.mtp_loss_scaling_factor", kFloat, "0.1", "Weight of their losses.", "model.mtp")
         .under("model.mtp_num_layers"),
     // ------------------------------------------------------------------------------------------------ hybrids
-    described("model.hybrid_override_pattern", kMaybeText, "null", "Layers in order: M mamba, * attention, - MLP.",
-              "model.layers.other_mixer", kMamba),
-    described("model.hybrid_attention_ratio", kFloat, "0.0", "Part of the layers that are attention.",
-              "model.layers.other_mixer", kMamba),
-    described("model.hybrid_mlp_ratio", kFloat, "0.0", "Part of the layers that are MLPs.", "model.layers.other_mixer",
-              kMamba),
-    described("model.mamba_num_groups", kInt, "8", "Groups of a mamba layer.", "model.layers.other_mixer", kMamba),
+    honoured("model.hybrid_override_pattern", kMaybeText, "null",
+             "Layers in order: M mamba, * attention, - MLP, E experts.", kStack),
+    honoured("model.hybrid_attention_ratio", kFloat, "0.0", "Part of the layers that are attention.", kStack),
+    honoured("model.hybrid_mlp_ratio", kFloat, "0.0", "Part of the layers that are MLPs.", kStack),
+    honoured("model.mamba_state_dim", kInt, "128", "State of a head.", "model.layers.mamba2.state_dim").at_least(1),
+    honoured("model.mamba_head_dim", kInt, "64", "Width of a head.", "model.layers.mamba2.head_dim").at_least(1),
+    honoured("model.mamba_num_groups", kInt, "8", "Groups of heads that share B and C.",
+             "model.layers.mamba2.num_groups")
+        .at_least(1),
+    honoured("model.mamba_num_heads", kMaybeInt, "null", "Heads; null: twice the hidden size over the width of a head.",
+             "model.layers.mamba2.num_heads")
+        .at_least(1),
 };
 
 }  // namespace

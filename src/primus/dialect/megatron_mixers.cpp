@@ -1,11 +1,8 @@
 // What stands in the place of attention: short convolutions, gated delta nets, state spaces; other mixers only have a
-// name here. Source: Megatron-LM d3528a21 and megatron.core 0.19 (ssm: gated_delta_net, mamba_mixer,
-// mamba_hybrid_layer_allocation), Primus' layer lists.
-#include <algorithm>
-#include <cmath>
+// name here. Source: Megatron-LM d3528a21 and megatron.core 0.19 (ssm: gated_delta_net), Primus' layer lists.
 #include <fmt/format.h>
 
-#include "primus/base/strings.h"
+#include "primus/dialect/mamba_stack.h"
 #include "primus/dialect/megatron.h"
 #include "primus/dialect/megatron_pattern.h"
 
@@ -70,74 +67,16 @@ void short_convolutions(Translation& t) {
     if (kinds[i] == "conv") layers[i].short_conv = conv;
 }
 
-// Attention evenly spread, then MLPs among the rest from the right: allocate_layers, number for number.
-std::string allocated(int64_t layers, double attention_ratio, double mlp_ratio) {
-  std::string kinds(static_cast<size_t>(layers), 'M');
-  const auto whole = [layers](double ratio) {
-    return static_cast<int64_t>(std::nearbyint(static_cast<double>(layers) * ratio));
-  };
-  const auto spread = [&kinds](double distance, char kind) {
-    double left = distance;
-    for (char& one : kinds) {
-      if (one != 'M') continue;
-      if (left < 0.5)
-        one = kind, left += distance;
-      else
-        left -= 1;
-    }
-  };
-  const int64_t attention = whole(attention_ratio), mlps = whole(mlp_ratio);
-  spread(static_cast<double>(layers - attention) / static_cast<double>(attention + 1), '*');
-  if (mlps > 0) spread(static_cast<double>(layers - attention - mlps) / static_cast<double>(mlps), '-');
-  return kinds;
-}
-
-spec::Mamba2 mamba2(Translation& t, bool wanted) {
-  spec::Mamba2 m;
-  m.head_dim = t.keys.integer("mamba_head_dim");
-  m.state_dim = t.keys.integer("mamba_state_dim");
-  m.num_groups = t.keys.integer("mamba_num_groups");
-  const int64_t inner = 2 * t.run.model.hidden_size;
-  const auto heads = t.keys.maybe_integer("mamba_num_heads");
-  m.num_heads = heads.value_or(inner / std::max<int64_t>(1, m.head_dim));
-  m.output_norm.eps = 1e-5;
-  if (wanted && !heads && m.head_dim > 0 && inner % m.head_dim != 0)
-    t.error("mamba_head_dim", fmt::format("{} channels cannot be shared out over heads of {}", inner, m.head_dim),
-            fmt::format("a divisor of {}", inner));
-  return m;
-}
-
-// A layer of these stacks is one half of ours: a mixer or an MLP, with its norm.
-void state_spaces(Translation& t, bool on) {
-  auto& layers = t.run.model.layers;
-  const double attention = t.keys.number("hybrid_attention_ratio"), mlps = t.keys.number("hybrid_mlp_ratio");
-  const auto pattern = t.keys.maybe_text("hybrid_override_pattern");
-  const spec::Mamba2 mamba = mamba2(t, on);
-  if (!on) return;
-  if (attention < 0 || mlps < 0 || attention + mlps > 1)
-    return t.error("hybrid_attention_ratio", "the parts of attention and MLPs are more than the whole",
-                   "two numbers of at least 0 whose sum is at most 1");
-  std::string kinds = allocated(static_cast<int64_t>(layers.size()), attention, mlps);
-  if (pattern && pattern->size() != layers.size())
-    return t.error("hybrid_override_pattern",
-                   fmt::format("'hybrid_override_pattern' names {} layers of {}", pattern->size(), layers.size()),
-                   "one letter a layer");
-  if (pattern && (attention > 0 || mlps > 0))
-    for (const char kind : {'M', '*', '-'})
-      if (std::count(pattern->begin(), pattern->end(), kind) != std::count(kinds.begin(), kinds.end(), kind))
-        return t.error("hybrid_override_pattern", "the pattern has other numbers of layers than the ratios", kinds,
-                       "drop hybrid_attention_ratio and hybrid_mlp_ratio");
-  kinds = pattern.value_or(kinds);
-  for (size_t i = 0; i < layers.size(); ++i) {
-    spec::LayerSpec& layer = layers[i];
-    const char kind = kinds[i];
-    if (kind == 'M') layer.mamba2 = mamba;
-    layer.has_mixer = kind == 'M' || kind == '*';
-    layer.has_mlp = !layer.has_mixer;
-    if (kind != 'M' && kind != '*' && kind != '-' && kind != 'E')
-      return t.error("hybrid_override_pattern", fmt::format("'{}' is no kind of layer", kind),
-                     "M (Mamba), * (attention), - (MLP), E (experts)");
-  }
+MambaStack mamba_stack(Translation& t) {
+  MambaStack stack;
+  stack.head_dim = t.keys.integer("mamba_head_dim");
+  stack.state_dim = t.keys.integer("mamba_state_dim");
+  stack.num_groups = t.keys.integer("mamba_num_groups");
+  stack.num_heads = t.keys.maybe_integer("mamba_num_heads");
+  stack.attention_ratio = t.keys.number("hybrid_attention_ratio");
+  stack.mlp_ratio = t.keys.number("hybrid_mlp_ratio");
+  stack.pattern = t.keys.maybe_text("hybrid_override_pattern");
+  return stack;
 }
 
 }  // namespace
@@ -147,7 +86,8 @@ void megatron_mixers(Translation& t) {
   const std::vector<std::string> spec = t.keys.texts("spec");
   const bool hybrid = t.keys.flag("is_hybrid_model");
   const std::string name = named_mixer(type, spec.empty() ? "" : spec.back());
-  state_spaces(t, name.empty() && (type == "mamba" || hybrid));
+  const MambaStack stack = mamba_stack(t);
+  if (name.empty() && (type == "mamba" || hybrid)) use_mamba_stack(t, stack);
   for (spec::LayerSpec& layer : t.run.model.layers) layer.other_mixer = name;
   linear_attention(t, type);
   short_convolutions(t);

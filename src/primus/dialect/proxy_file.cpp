@@ -69,8 +69,8 @@ Result<std::string> proxy_file(const config::Experiment& experiment, const Proxy
   const config::Module& module = experiment.main_module();
   // Neither the source's folder nor that of the same model in another dialect.
   const std::string name = fs::path(file.output).stem().string() + "-" + module.framework + "-cpu";
-  const fs::path folder = fs::path(file.output).parent_path();
-  const std::string source = fs::path(file.source).lexically_relative(folder.empty() ? "." : folder).string();
+  const std::string source =
+      fs::absolute(file.source).lexically_relative(fs::absolute(file.output).parent_path()).string();
   std::string text = fmt::format("# {}, shrunk for two CPU cores. Written by this command, which a test repeats:\n",
                                  fs::path(file.source).stem().string());
   text += fmt::format("#   {}\n", file.command);

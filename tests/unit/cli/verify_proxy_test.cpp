@@ -21,17 +21,18 @@ TEST_F(ConfigProxy, PrintsEachChangeWithItsRule) {
 }
 
 TEST_F(ConfigProxy, WritesAnExperimentThatLoadsAndNamesItsCommand) {
-  const std::string output = (folder_ / "sub/small.yaml").string();
-  const std::string source = fs::absolute(kExperiment).string();
-  const Outcome wrote = run({"proxy", "--config", source, "--output", output, "--mock", "lr=7.0e-3"});
-  ASSERT_EQ(wrote.code, 0) << wrote.err;
-  const std::string text = value_or_throw(read_text_file(output));
-  EXPECT_THAT(text, HasSubstr("--mock lr=7.0e-3\n"));
-  const Json shown = json_of(run({"show", "--config", output, "--format", "json"}));
-  const Json& params = shown["modules"]["pre_trainer"]["params"];
-  EXPECT_EQ(params["num_layers"], 4);
-  EXPECT_EQ(params["lr"], 0.007);
-  EXPECT_EQ(shown["meta"]["exp_name"], "small-megatron-cpu");
+  for (const std::string& source : {std::string(kExperiment), fs::absolute(kExperiment).string()}) {
+    const std::string output = (folder_ / (source == kExperiment ? "relative" : "absolute") / "small.yaml").string();
+    const Outcome wrote = run({"proxy", "--config", source, "--output", output, "--mock", "lr=7.0e-3"});
+    ASSERT_EQ(wrote.code, 0) << wrote.err;
+    const std::string text = value_or_throw(read_text_file(output));
+    EXPECT_THAT(text, HasSubstr("--mock lr=7.0e-3\n"));
+    const Json shown = json_of(run({"show", "--config", output, "--format", "json"}));
+    const Json& params = shown["modules"]["pre_trainer"]["params"];
+    EXPECT_EQ(params["num_layers"], 4);
+    EXPECT_EQ(params["lr"], 0.007);
+    EXPECT_EQ(shown["meta"]["exp_name"], "small-megatron-cpu");
+  }
 }
 
 TEST_F(ConfigProxy, WithoutAnExperimentSaysSo) {

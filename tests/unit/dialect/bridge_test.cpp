@@ -277,8 +277,42 @@ TEST(BridgeFlatKeys, AreCopiedWhateverTheRecipeTakes) {
   EXPECT_EQ(run.evaluation.interval_steps, 17);
   EXPECT_EQ(run.evaluation.num_batches, 5);
   EXPECT_EQ(run.checkpoint.interval_steps, 19);
-  EXPECT_EQ(run.model.layers[0].other_mixer, "mamba");
   EXPECT_FALSE(bridge_run_of(pretrain("llama32_1b_pretrain_config", "skip_save: true\n")).checkpoint.save);
+}
+
+// Keys that are null in a recipe are skipped, as upstream does: the pattern is the hybrid recipe's alone.
+TEST(BridgeMamba, RecipesAreStacksOfStateSpacesAndWhatIsMixedIn) {
+  const auto stack = [](const std::string& size, const std::string& model) {
+    return bridge_run_of("recipe: mamba.mamba2\nflavor: mamba2_" + size + "_pretrain_config\nmock: true\nmodel: {" +
+                         model + "}\n")
+        .model;
+  };
+  const auto letters = [&](const std::string& size, const std::string& model) {
+    std::string all;
+    for (const spec::LayerSpec& layer : stack(size, model).layers)
+      all += layer.mamba2 ? 'M' : layer.has_mixer ? '*' : '-';
+    return all;
+  };
+  const spec::Model plain = stack("130m", "num_layers: 6");
+  ASSERT_TRUE(plain.layers[5].mamba2);
+  EXPECT_EQ(plain.layers[5].mamba2->num_heads, 2 * 768 / 64);
+  EXPECT_EQ(plain.layers[5].mamba2->num_groups, 1);
+  EXPECT_EQ(plain.layers[5].mamba2->state_dim, 128);
+  EXPECT_FALSE(plain.layers[5].has_mlp);
+  EXPECT_EQ(letters("130m", "num_layers: 6"), "MMMMMM");
+  EXPECT_EQ(letters("130m", "num_layers: 6, hybrid_attention_ratio: 0.34, hybrid_mlp_ratio: 0.34"), "M*-M*-");
+  EXPECT_EQ(letters("hybrid_8b", "num_layers: 6, hybrid_override_pattern: 'M-M*M-'"), "M-M*M-");
+  const std::string published = letters("hybrid_8b", "");
+  EXPECT_EQ(published.size(), 56U);
+  EXPECT_EQ(std::count(published.begin(), published.end(), '*'), 4);
+  const spec::Model small = stack("130m", "mamba_head_dim: 32, mamba_state_dim: 16, mamba_num_groups: 4");
+  EXPECT_EQ(small.layers[0].mamba2->num_heads, 48);
+  EXPECT_EQ(small.layers[0].mamba2->state_dim, 16);
+  EXPECT_EQ(small.layers[0].mamba2->num_groups, 4);
+  const auto wrong = translate_bridge(
+      "recipe: mamba.mamba2\nflavor: mamba2_hybrid_8b_pretrain_config\nmodel: {hybrid_override_pattern: 'M*'}\n", 1,
+      true);
+  EXPECT_THAT(about(wrong, "model.hybrid_override_pattern", Severity::Error), HasSubstr("2 layers of 56"));
 }
 
 TEST(BridgeData, APathSwitchesMadeUpDataOff) {
@@ -291,6 +325,16 @@ TEST(BridgeData, APathSwitchesMadeUpDataOff) {
       bridge_run_of(pretrain("llama32_1b_pretrain_config", "train_data_path: [/a, /b, /c]\nvalid_data_path: [/v]\n"));
   EXPECT_EQ(split.data.train.files.size(), 3U);
   EXPECT_EQ(split.data.split, "");
+}
+
+TEST(BridgeData, MadeUpOnesOfAModelWithoutAVocabularyAreNumbers) {
+  const auto run = translate_bridge("recipe: mamba.mamba2\nflavor: mamba2_130m_pretrain_config\nmock: true\n");
+  ASSERT_TRUE(run.ok()) << render(run.diagnostics());
+  EXPECT_EQ(run->model.vocab_size, 32000);
+  EXPECT_EQ(run->model.padded_vocab_size, 32000);
+  EXPECT_THAT(about(run, "tokenizer.tokenizer_model", Severity::Warning), HasSubstr("32,000 ids"));
+  const auto with_data = bridge_run_of("recipe: mamba.mamba2\nflavor: mamba2_130m_pretrain_config\ndata_paths: [/a]\n");
+  EXPECT_EQ(with_data.model.vocab_size, 0);  // the tokenizer decides
 }
 
 TEST(BridgeData, NoneAtAllIsSaid) {
