@@ -71,6 +71,16 @@ TEST(TorchTitan, ComputesInEightBitsWhenAConverterOrTheTurboExpertsSaySo) {
   auto with_moe = experts;
   with_moe.insert(with_moe.end(), {"model.name: qwen3", "model.flavor: debugmodel_moe"});
   EXPECT_EQ(described(with_moe).precision.low_precision, "fp8");
+  // Refused by the key that asks for them.
+  const auto refused_key = [](const std::vector<std::string>& lines) {
+    const auto findings = to_spec(titan(lines)).diagnostics();
+    const auto fp8 = std::find_if(findings.begin(), findings.end(), [](const Diagnostic& finding) {
+      return finding.message == "training with fp8 products is not built yet";
+    });
+    return fp8 == findings.end() ? "" : fp8->key;
+  };
+  EXPECT_EQ(refused_key(with_moe), "primus_turbo.use_moe_fp8");
+  EXPECT_EQ(refused_key({"model.converters: [quantize.linear.float8]"}), "model.converters");
   const auto run = to_spec(titan({"model.converters: [quantize.linear.float8]"}), {},
                            {.for_training = false, .allow_precision_fallback = true});
   ASSERT_TRUE(run.ok());
