@@ -80,13 +80,20 @@ std::vector<std::string> hf_families() {
   return names;
 }
 
+std::string hf_family_of(const Json& config) {
+  const Json& text = text_part(config);
+  const auto type_in = [](const Json& part) {
+    const auto found = part.find("model_type");
+    return found != part.end() && found->is_string() ? found->get<std::string>() : std::string();
+  };
+  const std::string type = type_in(text).empty() ? type_in(config) : type_in(text);
+  return type == "git" && text.value("architectures", Json()) == Json{"Grok1ForCausalLM"} ? "grok-2" : type;
+}
+
 Result<HfModel> read_hf_config(const Json& config, const std::string& file) {
   if (!config.is_object()) return error_at({file, 0, 0}, "a config.json is one JSON object");
   const Json& text = text_part(config);
-  std::string type = text.value("model_type", Json()).is_string() ? text.at("model_type").get<std::string>() : "";
-  if (type.empty() && config.contains("model_type") && config.at("model_type").is_string())
-    type = config.at("model_type").get<std::string>();
-  if (type == "git" && text.value("architectures", Json()) == Json{"Grok1ForCausalLM"}) type = "grok-2";
+  const std::string type = hf_family_of(config);
   const HfFamily* family = find_hf_family(type);
   if (family == nullptr) return unknown_family(type, file);
   HfModel out;

@@ -23,8 +23,10 @@ struct HfModel {
   std::vector<HfDecision> decisions;
 };
 
-// The values of model_type that are read, sorted.
+// The families that are read, sorted: values of model_type, but for grok-2, whose files bear another model's.
 std::vector<std::string> hf_families();
+// The family that a config.json names, read here or not; empty: none.
+std::string hf_family_of(const Json& config);
 
 // `path`: the file, or a folder that holds config.json. Absent keys take the family's own default (transformers 5.24).
 // Errors, all together: no such file, no JSON, another family (with the list), values of the wrong kind, and keys that

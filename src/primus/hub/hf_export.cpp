@@ -138,7 +138,7 @@ Result<ExportPlan> plan_export(const spec::Model& model, const ExportOptions& op
   if (!config) return config.diagnostics();
   ExportPlan plan;
   plan.config = std::move(config).value();
-  plan.family = options.family.empty() ? plan.config.at("model_type").get<std::string>() : options.family;
+  plan.family = options.family.empty() ? hf_family_of(plan.config) : options.family;
   Result<std::vector<HfTensor>> tensors = hf_weights(model, plan.family);
   if (!tensors) return tensors.diagnostics();
   plan.tensors = std::move(tensors).value();

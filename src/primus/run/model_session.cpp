@@ -66,7 +66,7 @@ void open_hf(ModelSession& session, const cli::ModelRequest& request, cli::Conte
 void find_family(ModelSession& session, const spec::Model& model) {
   const Result<Json> config = hub::write_hf_config(model);
   if (!config.ok()) return;
-  session.family = config->value("model_type", std::string());
+  session.family = hub::hf_family_of(*config);
   session.tensors = value_or_throw(hub::hf_weights(model, session.family));
 }
 

@@ -68,6 +68,12 @@ class ArchitectureChecker {
           "an even number");
     if (a.chunk_size && a.window_keys)
       error("model.layers.attention.chunk_size", "a layer attends in chunks and in a window", "one of the two");
+    if (a.temperature && a.temperature->log_length != 0 && a.temperature->log_length < 2)
+      error("model.layers.attention.temperature",
+            "scores cannot grow by logarithms to the base " + format_thousands(a.temperature->log_length),
+            "a length of at least 2");
+    if (a.temperature && a.temperature->log_length == 0 && a.temperature->floor_scale <= 0)
+      error("model.layers.attention.temperature", "a floor scale of nothing", "more than 0");
     if (a.dropout >= 1) error("attention.dropout", "a dropout of 1 leaves nothing", "less than 1");
   }
 

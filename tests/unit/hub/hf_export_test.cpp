@@ -22,6 +22,18 @@ namespace {
 using test::TempFolder;
 using ::testing::HasSubstr;
 
+TEST(HfExportPlan, FindsItsFamilyItself) {
+  for (const test::TinyModel& tiny : test::tiny_models()) {
+    const auto plan = plan_export(tiny.hf.model, {});
+    ASSERT_TRUE(plan.ok()) << tiny.name << "\n" << render(plan.diagnostics());
+    const auto again = read_hf_config(plan->config, tiny.name);
+    ASSERT_TRUE(again.ok()) << tiny.name << "\n" << render(again.diagnostics());
+    EXPECT_EQ(again->family, plan->family) << tiny.name;
+    EXPECT_EQ(hf_family_of(plan->config), plan->family) << tiny.name;
+    EXPECT_FALSE(plan->tensors.empty()) << tiny.name;
+  }
+}
+
 HfModel tiny_llama() {
   const Json config = {
       {"model_type", "llama"},        {"hidden_size", 12},    {"num_hidden_layers", 2},      {"num_attention_heads", 3},

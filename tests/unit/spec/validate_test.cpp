@@ -46,6 +46,12 @@ TEST(Validate, FindsEachBrokenRule) {
   EXPECT_EQ(broken([](RunSpec& r) { r.data.sequence_length = 34; }), "data.sequence_length");
   EXPECT_EQ(broken([](RunSpec& r) { r.model.layers[0].attention.num_kv_heads = 4; }), "attention.num_kv_heads");
   EXPECT_EQ(broken([](RunSpec& r) { r.model.layers[0].attention.rope->fraction = 0.5; }), "attention.head_dim");
+  const auto tempered = [&](const TemperatureTuning& rule) {
+    return broken([&](RunSpec& r) { r.model.layers[0].attention.temperature = rule; });
+  };
+  EXPECT_EQ(tempered({.log_length = 1}), "model.layers.attention.temperature");
+  EXPECT_EQ(tempered({.floor_scale = 0}), "model.layers.attention.temperature");
+  EXPECT_EQ(tempered({.floor_scale = 0, .log_length = 2}), "");
   EXPECT_EQ(broken([](RunSpec& r) { r.lr.min_lr = 2; }), "lr.min_lr");
   EXPECT_EQ(broken([](RunSpec& r) { r.lr.warmup_init_lr = 2; }), "lr.warmup_init_lr");
   EXPECT_EQ(broken([](RunSpec& r) { r.lr.warmup_samples = 210; }), "lr.warmup_samples");
